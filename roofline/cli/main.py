@@ -1,0 +1,73 @@
+"""The ``roofline`` command. Each file of ``roofline.cli.commands`` is one subcommand."""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+import sys
+from importlib import import_module
+
+import click
+
+from roofline import __version__
+from roofline.cli import commands
+from roofline.errors import RooflineError
+
+__all__ = ["cli", "main"]
+
+
+class _CommandFolder(click.Group):
+    """A group whose commands are the modules of a package, imported only when asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command = import_module(f"{commands.__name__}.{cmd_name}").command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{cmd_name}: not a command")
+        return command
+
+
+@click.group(cls=_CommandFolder, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="roofline")
+def cli() -> None:
+    """Place kernels on the roofline of AWS Trainium, and say what holds them back."""
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line and exit: 0 fine, 1 a gate failed, 2 bad input, 3 internal error."""
+    if os.environ.get("ROOFLINE_TRACEBACK"):
+        cli(args)
+    try:
+        sys.exit(cli.main(args, standalone_mode=False) or 0)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except click.UsageError as error:
+        _fail(error.format_message(), 2)
+    except click.ClickException as error:
+        _fail(error.format_message(), error.exit_code)
+    except RooflineError as error:
+        _fail(str(error), 2)
+    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        _fail(f"{name}{error.strerror or error}", 2)
+    except Exception as error:  # the last line of defence: no traceback reaches a user
+        _fail(
+            f"internal error: {type(error).__name__}: {error} "
+            "(set ROOFLINE_TRACEBACK=1 and run again for a traceback to report)",
+            3,
+        )
+
+
+def _fail(message: str, code: int) -> None:
+    line = " ".join(str(message).split())
+    click.echo(f"roofline: {line}", err=True)
+    sys.exit(code)

@@ -1,0 +1,3 @@
+"""Hardware models: load and validate hw_models, derive roofs."""
+
+from __future__ import annotations

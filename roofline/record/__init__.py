@@ -1,0 +1,3 @@
+"""Recording of captures on a host."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Studies: variants, times and captures that belong together."""
+
+from __future__ import annotations
