@@ -1,0 +1,57 @@
+"""Open a file, plain or gzip, for reading at any offset without holding it in memory."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import tempfile
+import zlib
+from pathlib import Path
+from typing import IO, Final, cast
+
+from roofline.errors import CaptureError
+
+__all__ = ["open_plain"]
+
+_CHUNK: Final = 1 << 20
+_IN_MEMORY: Final = 64 << 20
+_GZIP: Final = b"\x1f\x8b"
+
+
+def open_plain(path: Path) -> IO[bytes]:
+    """Return ``path`` as a seekable binary file, decompressed if it is gzip.
+
+    A gzip file that grows beyond 64 MiB is decompressed to an unnamed temporary file: tables are
+    read section by section, some of them more than once, and gzip cannot seek. Raises
+    ``CaptureError`` for a damaged or truncated gzip stream and for gzip inside gzip.
+    """
+    file = path.open("rb")
+    if file.read(2) != _GZIP:
+        file.seek(0)
+        return file
+    file.seek(0)
+    with file:
+        return _decompress(path, file)
+
+
+def _decompress(path: Path, file: IO[bytes]) -> IO[bytes]:
+    plain = cast("IO[bytes]", tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115
+    fault = ""
+    try:
+        with gzip.GzipFile(fileobj=file) as members:
+            shutil.copyfileobj(members, plain, _CHUNK)
+    except EOFError:
+        fault = "the gzip stream is truncated"
+    except (gzip.BadGzipFile, zlib.error) as error:
+        fault = f"damaged gzip: {error}"
+    except BaseException:
+        plain.close()
+        raise
+    plain.seek(0)
+    if not fault and plain.read(2) == _GZIP:
+        fault = "gzip inside gzip: decompress it once"
+    plain.seek(0)
+    if fault:
+        plain.close()
+        raise CaptureError(f"{path}: {fault}")
+    return plain
