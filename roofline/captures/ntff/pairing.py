@@ -7,19 +7,19 @@ Works on chunks with what is still open carried over, so a capture need not fit 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 __all__ = ["Columns", "Pairer", "order_by_key"]
 
-Columns = dict[str, npt.NDArray[np.generic]]
+Columns = dict[str, npt.NDArray[Any]]
 
 _RADIX_KEYS: Final = 1 << 16
 
 
-def order_by_key(key: npt.NDArray[np.integer], keys: int) -> npt.NDArray[np.intp]:
+def order_by_key(key: npt.NDArray[Any], keys: int) -> npt.NDArray[np.intp]:
     """Return the stable order of ``key`` (values below ``keys``)."""
     if keys <= _RADIX_KEYS:  # numpy sorts 16-bit keys by radix, in linear time
         return np.argsort(key.astype(np.uint16), kind="stable")
@@ -81,13 +81,13 @@ class Pairer:
         return (len(self.ends["key"]) if self.ends else 0) + self.orphans
 
     def _match(
-        self, start: npt.NDArray[np.generic], end: npt.NDArray[np.generic]
+        self, start: npt.NDArray[Any], end: npt.NDArray[Any]
     ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Return the indices of paired starts, ascending, and of their ends."""
-        start_order = order_by_key(start, self.keys)  # type: ignore[arg-type]
-        end_order = order_by_key(end, self.keys)  # type: ignore[arg-type]
-        opened = np.bincount(start, minlength=self.keys)  # type: ignore[arg-type]
-        closed = np.bincount(end, minlength=self.keys)  # type: ignore[arg-type]
+        start_order = order_by_key(start, self.keys)
+        end_order = order_by_key(end, self.keys)
+        opened = np.bincount(start, minlength=self.keys)
+        closed = np.bincount(end, minlength=self.keys)
         if not np.array_equal(opened, closed):
             both = np.minimum(opened, closed)
             start_order = start_order[_first_of_each(opened, both)]
@@ -107,7 +107,7 @@ class Pairer:
         second: npt.NDArray[np.intp],
     ) -> npt.NDArray[np.bool_] | None:
         """Return where an end comes while no start of its key is open; ``None`` if nowhere."""
-        late = starts["position"][first] > ends["position"][second]  # type: ignore[operator]
+        late = starts["position"][first] > ends["position"][second]
         if len(second) == len(ends["key"]) and not late.any():
             return None
         key = np.concatenate((starts["key"], ends["key"])).astype(np.int64)

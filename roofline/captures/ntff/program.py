@@ -65,7 +65,10 @@ class Program:
         """All words, uint8 of shape (slots, 64)."""
         parts = [
             np.frombuffer(
-                self.buffer, np.uint8, len(memory.span) // WORD_BYTES * WORD_BYTES, memory.span.start
+                self.buffer,
+                np.uint8,
+                len(memory.span) // WORD_BYTES * WORD_BYTES,
+                memory.span.start,
             )
             for _, memory in self._layout[0].values()
         ]

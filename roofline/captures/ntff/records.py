@@ -63,9 +63,7 @@ def chunks(
         try:
             yield np.frombuffer(buffer, RECORD, count, start)
         except ValueError as error:  # the file shrank since its header was read
-            raise CaptureError(
-                "records are missing", offset=start, section=section.name
-            ) from error
+            raise CaptureError("records are missing", offset=start, section=section.name) from error
         if mapped is not None and section.records > size:
             page = start // mmap.PAGESIZE * mmap.PAGESIZE
             length = count * RECORD_BYTES // mmap.PAGESIZE * mmap.PAGESIZE
@@ -85,7 +83,7 @@ def engine_of(what: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
 
 def is_engine_record(what: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
     """Return where the bit that every engine record carries is set."""
-    return (what & _ENGINE_RECORD) != 0
+    return np.asarray(what & _ENGINE_RECORD, dtype=bool)
 
 
 def to_ps(raw: npt.NDArray[np.uint64], clock: Clock, base: Ints | None = None) -> Ints:

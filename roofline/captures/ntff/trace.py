@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from roofline.captures.ntff.header import Header, Ring, Section
+from roofline.captures.ntff.header import Header, Ring
 from roofline.captures.ntff.metadata import parse_header
 from roofline.captures.ntff.pairing import Columns, Pairer
 from roofline.captures.ntff.program import PC_MASK, Program
@@ -143,17 +143,17 @@ class Trace:
         position = 0
         for section in self.header.find(core, INSTRUCTIONS):
             for records in chunks(self.buffer, section):
-                starts, ends = self._instruction_sides(core, records, position, counts, section)
+                starts, ends = self._instruction_sides(core, records, position, counts)
                 position += len(records)
                 for pairer, pick in ((inside, False), (outside, True)):
                     sides = []
                     for side in (starts, ends):
-                        beyond = side["key"] >= slots  # type: ignore[operator]
+                        beyond = side["key"] >= slots
                         if pick or beyond.any():
                             chosen = beyond if pick else ~beyond
                             sides.append({name: col[chosen] for name, col in side.items()})
                             if pick:
-                                sides[-1]["key"] = sides[-1]["key"] - np.uint32(slots)  # type: ignore[operator]
+                                sides[-1]["key"] = sides[-1]["key"] - np.uint32(slots)
                         else:
                             sides.append(side)
                     if pick and not (len(sides[0]["key"]) or len(sides[1]["key"])):
@@ -174,7 +174,6 @@ class Trace:
         records: npt.NDArray[np.void],
         position: int,
         counts: Counts,
-        section: Section,
     ) -> tuple[Columns, Columns]:
         what = np.ascontiguousarray(records["what"])
         kind = kind_of(what)
@@ -196,7 +195,7 @@ class Trace:
             side: Columns = {
                 "key": key,
                 "position": where + position,
-                "ps": self._engine_ps(core, engine, records["time"][where], section),
+                "ps": self._engine_ps(core, engine, records["time"][where]),
             }
             args = records["args"][where]
             if wanted == INSTRUCTION_START:
@@ -215,7 +214,6 @@ class Trace:
         core: int,
         engine: npt.NDArray[np.uint32],
         raw: npt.NDArray[np.uint64],
-        section: Section,
     ) -> npt.NDArray[np.int64]:
         clocks = self.header.cores[core].engine_clocks
         if len(set(clocks)) == 1:
@@ -231,10 +229,10 @@ class Trace:
 
     def _instruction_rows(self, rows: Columns, shift: int, counts: Counts) -> Columns:
         start, end = rows["start_ps"], rows["end_ps"]
-        keep = start >= 0  # type: ignore[operator]
+        keep = start >= 0
         counts.before += int(np.count_nonzero(~keep))
         if self.end_ps is not None:
-            late = keep & (end > self.end_ps)  # type: ignore[operator]
+            late = keep & (end > self.end_ps)
             counts.after += int(np.count_nonzero(late))
             keep &= ~late
         key = rows["key"]
@@ -242,12 +240,12 @@ class Trace:
             counts.outside += int(np.count_nonzero(keep))
             if self.vendor:
                 keep[:] = False
-        counts.negative += int(np.count_nonzero(keep & (end < start)))  # type: ignore[operator]
+        counts.negative += int(np.count_nonzero(keep & (end < start)))
         chosen = slice(None) if keep.all() else np.flatnonzero(keep)
         return {
             "start_ps": start[chosen],
             "end_ps": end[chosen],
-            "slot": (key[chosen] + np.uint32(shift)).astype(np.int32),  # type: ignore[operator]
+            "slot": (key[chosen] + np.uint32(shift)).astype(np.int32),
             "wait": rows["wait"][chosen],
             "crc": rows["crc"][chosen],
             "flags": rows["flags"][chosen],
@@ -344,15 +342,13 @@ class Trace:
 
     def _dma_rows(self, rows: Columns, counts: Counts) -> Columns:
         start, end = rows["start_ps"], rows["end_ps"]
-        before = start < 0  # type: ignore[operator]
-        across = before & (end >= 0)  # type: ignore[operator]
+        before = start < 0
+        across = before & (end >= 0)
         counts.before += int(np.count_nonzero(before))
         counts.across += int(np.count_nonzero(across))
-        counts.negative += int(np.count_nonzero(end < start))  # type: ignore[operator]
+        counts.negative += int(np.count_nonzero(end < start))
         chosen = np.flatnonzero(~before) if before.any() else slice(None)
-        return {
-            name: rows[name][chosen] for name in ("start_ps", "end_ps", "key", "size", "crc")
-        }
+        return {name: rows[name][chosen] for name in ("start_ps", "end_ps", "key", "size", "crc")}
 
     # Throttling -------------------------------------------------------------------------------
 
@@ -372,10 +368,12 @@ class Trace:
                         "reason": (args & _LOW16) >> np.uint32(8),
                     }
                 )
-        return concatenate(parts, {"ps": np.int64, "n": np.uint32, "k": np.uint32, "reason": np.uint32})
+        return concatenate(
+            parts, {"ps": np.int64, "n": np.uint32, "k": np.uint32, "reason": np.uint32}
+        )
 
 
-def concatenate(parts: list[Columns], empty: dict[str, type]) -> Columns:
+def concatenate(parts: list[Columns], empty: Mapping[str, Any]) -> Columns:
     """Join column dictionaries; ``empty`` names the columns of none at all."""
     if not parts:
         return {name: np.zeros(0, dtype=kind) for name, kind in empty.items()}
@@ -390,7 +388,9 @@ def open_trace(path: Path, compat: str | None = None) -> Trace:
         try:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except ValueError as error:
-            raise CaptureError(f"{path}: the file is empty", offset=0, section="prologue") from error
+            raise CaptureError(
+                f"{path}: the file is empty", offset=0, section="prologue"
+            ) from error
     buffer = memoryview(mapped)
     try:
         header = parse_header(buffer)

@@ -1,0 +1,151 @@
+"""All rows of a trace in memory, each kind decoded when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roofline.captures.ntff.pairing import Columns
+from roofline.captures.ntff.records import floor_ns
+from roofline.captures.ntff.trace import Counts, Trace
+from roofline.captures.ntff.words import Words
+
+__all__ = ["Decoded"]
+
+_INSTRUCTIONS = {
+    "start_ps": np.int64,
+    "end_ps": np.int64,
+    "slot": np.int32,
+    "wait": np.uint16,
+    "crc": np.uint32,
+    "flags": np.uint8,
+}
+_DMA = {
+    "start_ps": np.int64,
+    "end_ps": np.int64,
+    "key": np.uint32,
+    "size": np.uint32,
+    "crc": np.uint32,
+}
+_EVENTS = {"ps": np.int64, "what": np.uint32, "value": np.uint32}
+_THROTTLE = {"ps": np.int64, "n": np.uint32, "k": np.uint32, "reason": np.uint32}
+
+Stream = Callable[[int, Counts], Iterator[Columns]]
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Rows by kind as column dictionaries; each has ``core`` (int8) beside its own columns.
+
+    Rows are ordered by core, then by start.
+    """
+
+    trace: Trace
+
+    @cached_property
+    def words(self) -> Words:
+        """What the instruction words say, by slot."""
+        return Words(self.trace.program.words)
+
+    @cached_property
+    def _instructions(self) -> tuple[Columns, list[Counts]]:
+        rows, counts = self._gather(self.trace.stream_instructions, _INSTRUCTIONS, "start_ps")
+        if self.trace.vendor:
+            rows = self._without_overwritten(rows)
+        return rows, counts
+
+    @property
+    def instructions(self) -> Columns:
+        """Instruction rows of the window."""
+        return self._instructions[0]
+
+    @cached_property
+    def _dma(self) -> tuple[Columns, list[Counts]]:
+        return self._gather(self.trace.stream_dma, _DMA, "start_ps")
+
+    @property
+    def dma(self) -> Columns:
+        """DMA packets from time zero on."""
+        return self._dma[0]
+
+    @cached_property
+    def _events(self) -> tuple[Columns, list[Counts]]:
+        return self._gather(self.trace.stream_events, _EVENTS, "ps")
+
+    @property
+    def events(self) -> Columns:
+        """Updates of events and semaphores from time zero on."""
+        return self._events[0]
+
+    @cached_property
+    def throttle(self) -> Columns:
+        """Throttle records, those before time zero included."""
+
+        def stream(core: int, counts: Counts) -> Iterator[Columns]:
+            yield self.trace.throttle_records(core, counts)
+
+        return self._gather(stream, _THROTTLE, "ps")[0]
+
+    def counts(self, table: str) -> list[Counts]:
+        """Return what was seen beside good rows, one element a core."""
+        held: tuple[Columns, list[Counts]] = getattr(self, f"_{table}")
+        return held[1]
+
+    def _gather(
+        self, stream: Stream, empty: Mapping[str, Any], order: str
+    ) -> tuple[Columns, list[Counts]]:
+        per_core: list[Columns] = []
+        counts = []
+        for core in range(len(self.trace.header.cores)):
+            counts.append(Counts())
+            rows = _concatenate(list(stream(core, counts[-1])), empty)
+            _sort(rows, order)
+            rows["core"] = np.full(len(rows[order]), core, dtype=np.int8)
+            per_core.append(rows)
+        return _concatenate(per_core, {**empty, "core": np.int8}), counts
+
+    def _without_overwritten(self, rows: Columns) -> Columns:
+        """Drop rows the vendor's output loses: same engine and same ns as a later core's row."""
+        engine = self.engine_of(rows["slot"])
+        key = floor_ns(rows["start_ps"]) * 8 + engine
+        core = rows["core"]
+        keep = np.ones(len(key), dtype=bool)
+        for index in range(1, len(self.trace.header.cores)):
+            later = core == index
+            keep &= ~((core < index) & np.isin(key, key[later]))
+        if keep.all():
+            return rows
+        return {name: column[keep] for name, column in rows.items()}
+
+    def engine_of(self, slot: npt.NDArray[Any]) -> npt.NDArray[np.int8]:
+        """Return the engine (index of ``header.ENGINES``) of slots, unknown words included."""
+        program = self.trace.program
+        engine = np.zeros(len(slot), dtype=np.int8)
+        inside = slot < program.slots
+        if inside.all():
+            return np.take(program.engine.astype(np.int8), slot)
+        engine[inside] = program.engine[slot[inside]]
+        engine[~inside] = ((slot[~inside] - program.slots) >> 21) - 1
+        return engine
+
+
+def _concatenate(parts: list[Columns], empty: Mapping[str, Any]) -> Columns:
+    if not parts:
+        return {name: np.zeros(0, dtype=kind) for name, kind in empty.items()}
+    if len(parts) == 1:
+        return parts[0]
+    # column by column, so that one column is held twice and not all of them
+    return {name: np.concatenate([part.pop(name) for part in parts]) for name in empty}
+
+
+def _sort(rows: Columns, by: str) -> None:
+    times = rows[by]
+    if len(times) and (times[1:] < times[:-1]).any():
+        order = np.argsort(times, kind="stable")
+        for name in list(rows):
+            rows[name] = rows[name][order]

@@ -1,0 +1,34 @@
+"""Reader of NTFF device traces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from roofline.captures.capture import Capture
+from roofline.captures.registry import Reader
+
+__all__ = ["READER"]
+
+_NAME_FIELD = b"\x0a"
+
+
+def _sniff(path: Path, head: bytes) -> bool:  # noqa: ARG001
+    """Whether the prologue is NTFF's: a control byte that starts no text, archive or table."""
+    if head[:1] in (b"\x04", b"\x05", b"\x06"):
+        return True
+    # versions not known yet: the same prologue, and metadata that begins with the NEFF's path
+    return head[:1] in (b"\x07", b"\x08") and head[8:9] == b"\x00" and head[128:129] == _NAME_FIELD
+
+
+def _open(path: Path, compat: str | None) -> Capture:
+    from roofline.captures.ntff.capture import open_ntff
+
+    return open_ntff(path, compat)
+
+
+READER = Reader(
+    format="ntff",
+    what="device trace of a NeuronCore, versions 4 to 6",
+    sniff=_sniff,
+    open=_open,
+)
