@@ -128,7 +128,7 @@ class DmaTimeline:
 
 def _take(columns: Columns, keep: Any) -> Columns:
     index = np.flatnonzero(keep) if keep.dtype == np.bool_ else keep
-    values = {
+    values: dict[str, Any] = {
         entry.name: value[index] if isinstance(value, np.ndarray) else value
         for entry in fields(columns)
         if (value := getattr(columns, entry.name)) is not None
