@@ -14,7 +14,6 @@ from roofline.captures.capture import Capture, Issue
 from roofline.captures.chrome_trace.fields import Document
 from roofline.captures.chrome_trace.stream import read_document
 from roofline.captures.chrome_trace.tables import TRACE_TABLES, TraceFile
-from roofline.errors import CaptureError
 
 __all__ = ["open_trace"]
 
@@ -84,7 +83,9 @@ def _quality(file: TraceFile) -> Sequence[Issue]:
         add("repaired", "invalid_text", "control characters or bytes that are not UTF-8 in names")
     other = file.table("other", ["phase"])
     unpaired = pc.sum(pc.is_in(other["phase"], value_set=_UNPAIRED)).as_py() or 0
-    add("info", "unpaired_phases", "begin and end events, kept apart, not paired", "other", unpaired)
+    add(
+        "info", "unpaired_phases", "begin and end events, kept apart, not paired", "other", unpaired
+    )
     return issues
 
 

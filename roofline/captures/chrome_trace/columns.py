@@ -122,6 +122,4 @@ def _labels(values: Sequence[int | str | None]) -> pa.DictionaryArray:
         encoded = pa.array(values, pa.int64()).dictionary_encode()
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError):
         return _dictionary(_strings(["" if value is None else str(value) for value in values]))
-    return pa.DictionaryArray.from_arrays(
-        encoded.indices, pc.cast(encoded.dictionary, pa.string())
-    )
+    return pa.DictionaryArray.from_arrays(encoded.indices, pc.cast(encoded.dictionary, pa.string()))

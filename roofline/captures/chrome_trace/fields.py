@@ -14,7 +14,17 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["ABSENT", "EVENT_COLUMNS", "OP_COLUMNS", "OP_CATEGORY", "Column", "Document", "attribute", "default", "event_type"]
+__all__ = [
+    "ABSENT",
+    "EVENT_COLUMNS",
+    "OP_CATEGORY",
+    "OP_COLUMNS",
+    "Column",
+    "Document",
+    "attribute",
+    "default",
+    "event_type",
+]
 
 OP_CATEGORY: Final = "cpu_op"
 
@@ -86,16 +96,16 @@ _FIELD: Final[dict[str, tuple[Any, Any]]] = {
 class Document(msgspec.Struct, gc=False):
     """The part of a trace file outside its events."""
 
-    traceEvents: msgspec.Raw = ABSENT  # noqa: N815 - the key of the format
-    baseTimeNanoseconds: int | None = None  # noqa: N815
-    schemaVersion: int | None = None  # noqa: N815
+    traceEvents: msgspec.Raw = ABSENT
+    baseTimeNanoseconds: int | None = None
+    schemaVersion: int | None = None
     record_shapes: int | bool = False
     with_flops: int | bool = False
     with_stack: int | bool = False
     profile_memory: int | bool = False
-    displayTimeUnit: str = ""  # noqa: N815
-    deviceProperties: msgspec.Raw = ABSENT  # noqa: N815
-    distributedInfo: msgspec.Raw = ABSENT  # noqa: N815
+    displayTimeUnit: str = ""
+    deviceProperties: msgspec.Raw = ABSENT
+    distributedInfo: msgspec.Raw = ABSENT
     repaired: bool = False
 
 

@@ -18,7 +18,7 @@ __all__ = ["decode_events", "read_document"]
 
 BLOCK_BYTES: Final = 4 << 20
 _GZIP: Final = b"\x1f\x8b"
-_CONTROL: Final = bytes(32 if code < 32 else code for code in range(256))
+_CONTROL: Final = bytes(max(code, 32) for code in range(256))
 _BOM: Final = b"\xef\xbb\xbf"
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ def read_document(path: Path) -> Document | None:
 def _chunks(path: Path) -> Iterator[bytes]:
     """Yield the bytes of a plain or gzip file, without a byte-order mark."""
     with path.open("rb") as file:
-        first = file.read(BLOCK_BYTES)
+        first = file.read(max(BLOCK_BYTES, len(_BOM)))
         if first[:2] != _GZIP:
             yield first.removeprefix(_BOM)
             while chunk := file.read(BLOCK_BYTES):
@@ -177,7 +177,9 @@ def _join(head: Document, tail: Document) -> Document:
     return head
 
 
-def _events(decoder: msgspec.json.Decoder[Any], text: bytes | msgspec.Raw, event: type[Any]) -> list[Any]:
+def _events(
+    decoder: msgspec.json.Decoder[Any], text: bytes | msgspec.Raw, event: type[Any]
+) -> list[Any]:
     """Decode one array of events; one whose values have unexpected types is coerced."""
     try:
         events: list[Any] = decoder.decode(text)

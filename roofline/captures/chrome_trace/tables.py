@@ -79,9 +79,9 @@ class TraceFile:
             names = known | {"end_ts"}
         else:
             names = set(wanted)
-            if absent := names - known - {"end_ts"}:
+            if absent := sorted(names - known - {"end_ts"}):
                 raise MissingTableError(
-                    f"{self.path}: table {name!r} has no column {', '.join(sorted(absent))}; "
+                    f"{self.path}: table {name!r} has no column {', '.join(map(repr, absent))}; "
                     f"held: {', '.join(column.name for column in specs)}, end_ts"
                 )
         needed = (names & known) | (set(_TIMED) if "end_ts" in names else set())
