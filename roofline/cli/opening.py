@@ -1,0 +1,54 @@
+"""How commands open captures: the options they share, and the one helper behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from roofline.captures.capture import Capture
+
+__all__ = ["capture_options", "open_path"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def capture_options(command: Command) -> Command:
+    """Add ``--vendor``, ``--via`` and ``--neff`` to a command that opens captures.
+
+    The command receives ``vendor``, ``via`` and ``neff`` and passes them to ``open_path``.
+    """
+    for option in (
+        click.option(
+            "--neff",
+            type=click.Path(path_type=Path),
+            help="The program a raw trace was captured from, where its name does not tell.",
+        ),
+        click.option(
+            "--via",
+            type=click.Choice(["explorer"]),
+            help="Let neuron-explorer convert a raw trace instead of decoding it here.",
+        ),
+        click.option(
+            "--vendor", is_flag=True, help="The vendor's rows and definitions, defects included."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def open_path(
+    path: str | Path, *, vendor: bool = False, via: str | None = None, neff: Path | None = None
+) -> Capture:
+    """Open a capture as the shared options ask."""
+    compat = "vendor" if vendor else None
+    if via == "explorer":
+        from roofline.captures.explorer import open_via_explorer
+
+        return open_via_explorer(Path(path), neff, compat=compat)
+    from roofline.captures.registry import open_capture
+
+    return open_capture(path, compat)

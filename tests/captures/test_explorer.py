@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from roofline.captures import explorer
+from roofline.captures.explorer import explorer_command, open_via_explorer
+from roofline.errors import CaptureError
+
+
+@pytest.fixture
+def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder that is the whole PATH; ``install`` puts a fake tool into it."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setattr(explorer, "_INSTALLED", folder)
+    return folder
+
+
+def install(folder: Path, body: str) -> None:
+    path = folder / "neuron-explorer"
+    path.write_text(f"#!{sys.executable}\nimport sys, os, pathlib\n{body}\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    path = tmp_path / "my trace;rm.ntff"
+    path.write_bytes(b"\x06")
+    path.with_suffix(".neff").write_bytes(b"\x02")
+    return path
+
+
+def test_without_the_tool_the_message_says_what_to_run_where(tool: Path, trace: Path) -> None:
+    with pytest.raises(CaptureError) as caught:
+        open_via_explorer(trace)
+    text = str(caught.value)
+    assert "aws-neuronx-tools" in text
+    assert "neuron-explorer view -n NEFF -s" in text
+    assert "--ingest-only --display-name my_trace_rm --data-path converted --disable-ui" in text
+    assert "converted/profiles/global/my_trace_rm@latest" in text
+    assert "\n" not in text
+
+
+def test_only_documented_flags_and_no_shell(tool: Path, trace: Path, tmp_path: Path) -> None:
+    record = tmp_path / "argv.txt"
+    install(tool, f"pathlib.Path({str(record)!r}).write_text('\\n'.join(sys.argv[1:]))")
+    with pytest.raises(CaptureError, match="wrote no Parquet file"):
+        open_via_explorer(trace)
+    argv = record.read_text().split("\n")
+    folder = Path(argv[argv.index("--data-path") + 1])
+    assert argv == explorer_command(trace, trace.with_suffix(".neff"), folder)[1:]
+    assert not folder.exists()
+
+
+def test_its_stderr_is_in_the_error(tool: Path, trace: Path) -> None:
+    install(tool, "sys.stderr.write('UUID mismatch:\\n  neff does not match'); sys.exit(7)")
+    with pytest.raises(CaptureError, match="exit code 7: UUID mismatch: neff does not match"):
+        open_via_explorer(trace)
+
+
+def test_a_tool_that_hangs_is_stopped_with_its_children(tool: Path, trace: Path) -> None:
+    install(tool, "import time\nif os.fork() == 0: time.sleep(60)\ntime.sleep(60)")
+    begin = time.monotonic()
+    with pytest.raises(CaptureError, match=r"did not finish within 0\.5 s"):
+        open_via_explorer(trace, timeout_s=0.5)
+    assert time.monotonic() - begin < 30
+
+
+@pytest.mark.parametrize(
+    ("ntff", "neffs", "found"),
+    [
+        ("k.ntff", ["k.neff", "other.neff"], "k.neff"),
+        ("k_exec_2.ntff", ["k.neff", "other.neff"], "k.neff"),
+        ("k_rank_0_exec_2.ntff", ["k.neff", "other.neff"], "k.neff"),
+        ("12_instid_0_vnc_3.ntff", ["neff_12.neff", "neff_13.neff"], "neff_12.neff"),
+        ("12_vnc_3.ntff", ["neff_12_vnc_3.neff", "neff_12_vnc_4.neff"], "neff_12_vnc_3.neff"),
+        ("profile.ntff", ["graph.neff"], "graph.neff"),
+    ],
+)
+def test_the_neff_beside_a_trace(tmp_path: Path, ntff: str, neffs: list[str], found: str) -> None:
+    for name in (ntff, *neffs):
+        (tmp_path / name).write_bytes(b"x")
+    assert explorer._neff_beside(tmp_path / ntff).name == found
+
+
+def test_two_neffs_that_fit_need_a_choice(tool: Path, tmp_path: Path) -> None:
+    install(tool, "sys.exit(9)")
+    for name in ("profile_nc_0_session_0.ntff", "a.neff", "b.neff"):
+        (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(CaptureError, match=r"a\.neff, b\.neff; say which \(--neff FILE\)"):
+        open_via_explorer(tmp_path / "profile_nc_0_session_0.ntff")
+
+
+def test_a_missing_path(tool: Path, tmp_path: Path) -> None:
+    with pytest.raises(CaptureError, match="no such file"):
+        open_via_explorer(tmp_path / "gone.ntff")
