@@ -290,7 +290,7 @@ class Hardware:
         """
         if kind is not None:
             _check_kind(kind, ROOF_KINDS)
-        roofs = [*self._dma_roofs(), *self._hbm_roofs()]
+        roofs = [*self._hbm_roofs(), *self._dma_roofs()]
         return tuple(roof for roof in roofs if kind in (None, roof.kind))
 
     def memory_ceiling(self, kind: str = "theoretical") -> Roof:

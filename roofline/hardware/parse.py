@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from roofline.quantity import QUALITIES, Quantity
 
 __all__ = ["Model", "parse_model"]
 
+_CITED: Final = re.compile(r"@(\w+)")
 _TEXT: Final = frozenset({"kind", "source", "note"})
 _CHIP_TEXT: Final = frozenset({"chip", "core", "generation", "aliases"})
 _CALIBRATED_TEXT: Final = frozenset({"data", "residual", "valid", "method"})
@@ -189,17 +191,10 @@ class _Parser:
         if kind not in QUALITIES:
             raise self.fail(f"{path}.kind", f"unknown {kind!r}; known: {', '.join(QUALITIES)}")
         source = self.string(table, "source", path)
-        return kind, "; ".join(self.cited(source, path))
-
-    def cited(self, source: str, path: str) -> Iterator[str]:
-        for part in source.split("; "):
-            if not part.startswith("@"):
-                yield part
-                continue
-            key, _, where = part[1:].partition(" ")
+        for key in _CITED.findall(source):
             if key not in self.sources:
                 raise self.fail(f"{path}.source", f"@{key} is not in [sources]")
-            yield f"{self.sources[key]}{': ' if where else ''}{where}"
+        return kind, _CITED.sub(lambda cited: self.sources[cited[1]], source)
 
     def mode_rules(self, rules: Any, path: str) -> None:
         if not isinstance(rules, list):

@@ -171,6 +171,7 @@ TREES: Final[Mapping[str, tuple[str, ...]]] = {
     "throttle": (
         "window_cycles",
         "start_rate_ratio",
+        "limited_rate_ratio",
         "lift_occupancy_ratio",
         "rearm_occupancy_ratio",
         "documented.start_rate_ratio",
