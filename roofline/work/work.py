@@ -17,7 +17,8 @@ CONVENTIONS: Final = (
     "a multiply-accumulate is 2 FLOP",
     "an elementwise operation is 1 FLOP per output element",
     "a transcendental (exp, rsqrt, tanh ...) is 1 FLOP",
-    "a mean over D elements is D FLOP (D - 1 additions and 1 division)",
+    "a sum or maximum over D elements is D - 1 FLOP, a mean D (D - 1 additions and 1 division)",
+    "an activation (gelu, silu ...) counts the operations of its definition",
     "casts, copies and views are 0 FLOP; copies and casts move bytes, views do not",
 )
 """How FLOP are counted; printed beside every count."""
@@ -32,6 +33,7 @@ class OpCount:
     minimum number with the instructions the engines have; ``engines`` lists the element engines
     that can take them, ``usual_engine`` the one that usually does. ``read_bytes`` counts every
     operand, ``aliased_read_bytes`` what is read if an operand given twice is read once.
+    ``members`` are the operators of a fused region, whose own bytes stay on chip.
     ``known`` is False when no formula was found: then the counts are unknown, not zero.
     """
 
@@ -51,6 +53,7 @@ class OpCount:
     family: str = ""
     known: bool = True
     note: str = ""
+    members: tuple[OpCount, ...] = ()
 
     @property
     def total_flops(self) -> int:
@@ -91,8 +94,9 @@ class Work:
 
     def __post_init__(self) -> None:
         for name in ("minimal_read_bytes", "minimal_write_bytes", "host_copy_bytes", "launches"):
-            if getattr(self, name) < 0:
-                raise WorkError(f"work {self.name!r}: {name} is negative: {getattr(self, name)}")
+            value = getattr(self, name)
+            if isinstance(value, int) and value < 0:  # closed forms may hold arrays
+                raise WorkError(f"work {self.name!r}: {name} is negative: {value}")
 
     @property
     def partial(self) -> bool:
