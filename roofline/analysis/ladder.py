@@ -1,0 +1,184 @@
+"""The time ladder: what each microsecond of a launch is, from the byte floor to the host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from roofline.analysis.placement import Placement, element_shares
+from roofline.clocks import CLOCKS
+from roofline.hardware.model import Hardware
+from roofline.quantity import Quantity
+
+__all__ = ["Rung", "device_time", "ladder"]
+
+_PARTITIONS = 128  # rows of SBUF; every generation has them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rung:
+    """One step of the ladder: a time in s with its range, what it is, and how it is known."""
+
+    key: str
+    label: str
+    what: str
+    low_s: float
+    value_s: float
+    high_s: float
+    source: str
+    quality: str
+
+
+def ladder(placement: Placement) -> tuple[Rung, ...]:
+    """Return the rungs of a placed work, shortest first as a rule, the measured time last.
+
+    Byte floor: minimal bytes at the theoretical memory rate. Engine passes: dispatched
+    element-passes at 1x on the lanes the rows can fill (low: all lanes in the best mode), and
+    Tensor FLOP at the peak. DMA latency: one load and one store a launch at their fixed cost.
+    Device start: the published floor of one execution, a launch. Each rung is a time of its own
+    and not the sum of those before it.
+    """
+    hardware, work = placement.hardware, placement.work
+    memory = placement.headline.memory
+    rungs = [
+        _rung(
+            "bytes",
+            "byte floor",
+            f"{work.minimal_bytes:,} B, each moved once, at {memory.name}",
+            Quantity(
+                value=placement.bound.terms_s["memory"],
+                unit="s",
+                source=memory.source,
+                quality="derived",
+            ),
+        )
+    ]
+    best, usual, worst = _engine_seconds(placement)
+    if worst > 0:
+        lanes = _lanes(placement)
+        rungs.append(
+            _rung(
+                "engines",
+                "engine passes",
+                f"{work.element_passes:,} element-passes, and {placement.tensor_flops:,} Tensor "
+                f"FLOP, {lanes} of {_PARTITIONS} lanes filled; from all engines in their best "
+                "mode to one engine at 1x",
+                Quantity(
+                    value=usual,
+                    low=best,
+                    high=worst,
+                    unit="s",
+                    source="lanes x clock",
+                    quality="derived",
+                ),
+            )
+        )
+    fixed = _known(hardware, "dma.fixed.documented.total_s")
+    if fixed is not None:
+        rungs.append(
+            _rung(
+                "dma",
+                "DMA latency",
+                f"one load and one store a launch at their fixed cost, {work.launches} launches",
+                _scaled(fixed, 2 * work.launches),
+            )
+        )
+    start = _known(hardware, "overheads.launch.device_execution.floor_s")
+    if start is not None:
+        rungs.append(
+            _rung(
+                "device-start",
+                "device start",
+                f"published floor of an execution, {work.launches} launches",
+                _scaled(start, work.launches),
+            )
+        )
+    if placement.time_s is not None:
+        rungs.append(
+            _rung(
+                "measured",
+                "measured",
+                CLOCKS[placement.clock],
+                Quantity(
+                    value=placement.time_s, unit="s", source=placement.clock, quality="measured"
+                ),
+            )
+        )
+    return tuple(rungs)
+
+
+def device_time(placement: Placement) -> tuple[float, float] | None:
+    """Return the range in s that all launches of a work can take on the device.
+
+    Low: the lower end of the published floor of an execution, and no less than the lower bound.
+    High: its upper end, and then everything one after the other: passes at 1x on the lanes that
+    the rows fill, and all dispatched bytes at the documented DMA efficiency of their rows.
+    ``None`` where the hardware model has no floor.
+    """
+    start = _known(placement.hardware, "overheads.launch.device_execution.floor_s")
+    if start is None:
+        return None
+    launches = placement.work.launches
+    low = start.low if start.low is not None else start.value
+    high = start.high if start.high is not None else start.value
+    slow = _engine_seconds(placement)[2]
+    return (
+        max(low * launches, placement.bound.seconds),
+        high * launches + slow + _slow_bytes_seconds(placement),
+    )
+
+
+def _slow_bytes_seconds(placement: Placement) -> float:
+    """All dispatched bytes through one DMA engine: no transfer of more than 4 KiB is slower."""
+    hardware = placement.hardware
+    moved = max(placement.bytes.values())
+    rate = hardware.value("dma.link_bytes_per_s").value
+    few = _lanes(placement) < _PARTITIONS
+    ceiling = hardware.memory_ceiling("theoretical").value
+    return moved / (rate if few else ceiling)
+
+
+def _engine_seconds(placement: Placement) -> tuple[float, float, float]:
+    """Seconds of the engines: best mode everywhere, the usual engine at 1x, and lanes as filled."""
+    hardware, work = placement.hardware, placement.work
+    best = max(placement.bound.terms_s["tensor"], placement.bound.terms_s["elements"])
+    tensor = placement.bound.terms_s["tensor"]
+    usual = sum(
+        passes / hardware.element_rate(engine).value
+        for engine, passes in element_shares(work).items()
+    )
+    filled = _lanes(placement) / _PARTITIONS
+    return best, max(tensor, usual), tensor + usual / filled
+
+
+def _lanes(placement: Placement) -> int:
+    """Lanes of a core that the rows of the work can fill when rows lie on partitions."""
+    rows = placement.work.params.get("rows")
+    return _PARTITIONS if rows is None else max(1, min(_PARTITIONS, rows))
+
+
+def _known(hardware: Hardware, path: str) -> Quantity | None:
+    return hardware.value(path) if path in hardware.values else None
+
+
+def _scaled(quantity: Quantity, factor: float) -> Quantity:
+    return Quantity(
+        value=quantity.value * factor,
+        low=None if quantity.low is None else quantity.low * factor,
+        high=None if quantity.high is None else quantity.high * factor,
+        unit=quantity.unit,
+        source=quantity.source,
+        quality=quantity.quality,
+    )
+
+
+def _rung(key: str, label: str, what: str, quantity: Quantity) -> Rung:
+    return Rung(
+        key=key,
+        label=label,
+        what=what,
+        low_s=quantity.value if quantity.low is None else quantity.low,
+        value_s=quantity.value,
+        high_s=quantity.value if quantity.high is None else quantity.high,
+        source=quantity.source,
+        quality=quantity.quality,
+    )
