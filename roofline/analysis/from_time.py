@@ -27,7 +27,7 @@ def evidence_from_time(placement: Placement) -> Evidence:
         )
     contradictions: tuple[str, ...] = ()
     if placement.time_s < placement.bound.seconds:
-        contradictions = (placement.notes[-1] if placement.notes else "faster than the bound",)
+        contradictions = tuple(note for note in placement.notes if "lower bound" in note)
     fixed, source = fixed_time(placement)
     return Evidence(
         time_s=placement.time_s,

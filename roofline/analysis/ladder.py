@@ -54,13 +54,13 @@ def ladder(placement: Placement) -> tuple[Rung, ...]:
     ]
     best, usual, worst = _engine_seconds(placement)
     if worst > 0:
-        lanes = _lanes(placement)
+        filled, lanes = _lanes(placement)
         rungs.append(
             _rung(
                 "engines",
                 "engine passes",
                 f"{work.element_passes:,} element-passes, and {placement.tensor_flops:,} Tensor "
-                f"FLOP, {lanes} of {_PARTITIONS} lanes filled; from all engines in their best "
+                f"FLOP, {filled} of {lanes} lanes filled; from all engines in their best "
                 "mode to one engine at 1x",
                 Quantity(
                     value=usual,
@@ -128,13 +128,13 @@ def device_time(placement: Placement) -> tuple[float, float] | None:
 
 
 def _slow_bytes_seconds(placement: Placement) -> float:
-    """All dispatched bytes through one DMA engine: no transfer of more than 4 KiB is slower."""
+    """All bytes through one DMA engine where rows do not fill the lanes, else at the ceiling."""
     hardware = placement.hardware
     moved = max(placement.bytes.values())
     rate = hardware.value("dma.link_bytes_per_s").value
-    few = _lanes(placement) < _PARTITIONS
+    filled, lanes = _lanes(placement)
     ceiling = hardware.memory_ceiling("theoretical").value
-    return moved / (rate if few else ceiling)
+    return moved / (rate if filled < lanes else ceiling)
 
 
 def _engine_seconds(placement: Placement) -> tuple[float, float, float]:
@@ -146,14 +146,15 @@ def _engine_seconds(placement: Placement) -> tuple[float, float, float]:
         passes / hardware.element_rate(engine).value
         for engine, passes in element_shares(work).items()
     )
-    filled = _lanes(placement) / _PARTITIONS
-    return best, max(tensor, usual), tensor + usual / filled
+    filled, lanes = _lanes(placement)
+    return best, max(tensor, usual), tensor + usual * lanes / filled
 
 
-def _lanes(placement: Placement) -> int:
-    """Lanes of a core that the rows of the work can fill when rows lie on partitions."""
+def _lanes(placement: Placement) -> tuple[int, int]:
+    """Lanes that the rows of the work can fill when rows lie on partitions, and all lanes."""
+    lanes = _PARTITIONS * placement.hardware.working_cores
     rows = placement.work.params.get("rows")
-    return _PARTITIONS if rows is None else max(1, min(_PARTITIONS, rows))
+    return (lanes if rows is None else max(1, min(lanes, rows))), lanes
 
 
 def _known(hardware: Hardware, path: str) -> Quantity | None:

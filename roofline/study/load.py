@@ -27,6 +27,7 @@ FILE_NAME: Final = "study.toml"
 
 _TIME_COLUMNS: Final = {"time_s": 1.0, "time_ms": 1e-3, "time_us": 1e-6, "time_ns": 1e-9}
 _WHERE: Final = re.compile(r" - at `(\$[^`]*)`$")
+_UNKNOWN: Final = re.compile(r"unknown field `([^`]+)`")
 
 
 def list_studies() -> list[str]:
@@ -76,8 +77,10 @@ def load_study(path: str | Path) -> Study:
     except msgspec.ValidationError as error:
         message = str(error)
         where = _WHERE.search(message)
-        line = line_of(text, where[1]) if where else 1
-        at = f" (at {where[1][2:]})" if where else ""
+        path = where[1] if where else "$"
+        unknown = _UNKNOWN.search(message)
+        line = line_of(text, f"{path}.{unknown[1]}" if unknown else path)
+        at = f" (at {path[2:]})" if where else ""
         raise StudyError(f"{file}:{line}: {_WHERE.sub('', message)}{at}") from error
     return _Builder(file, text, entries).build()
 
