@@ -14,6 +14,7 @@ from typing import Final
 
 from roofline.captures import readers as builtin
 from roofline.captures.capture import Capture
+from roofline.captures.diagnosis import diagnose
 from roofline.errors import CaptureError
 
 __all__ = ["COMPAT", "Reader", "list_readers", "open_capture"]
@@ -74,8 +75,11 @@ def open_capture(path: str | Path, compat: str | None = None) -> Capture:
     for reader in list_readers():
         if reader.sniff(path, head):
             return reader.open(path, compat)
-    known = "; ".join(f"{reader.format} ({reader.what})" for reader in list_readers())
-    raise CaptureError(f"{path}: not a capture of a known format; known: {known}")
+    what = diagnose(path, head)
+    known = ", ".join(reader.format for reader in list_readers())
+    raise CaptureError(
+        f"{path}: {what or 'not a capture of a known format'}; formats that can be read: {known}"
+    )
 
 
 def _head(path: Path) -> bytes:

@@ -17,11 +17,16 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def capture_options(command: Command) -> Command:
-    """Add ``--vendor``, ``--via`` and ``--neff`` to a command that opens captures.
+    """Add ``--vendor``, ``--via``, ``--neff`` and ``--program`` to a command that opens captures.
 
-    The command receives ``vendor``, ``via`` and ``neff`` and passes them to ``open_path``.
+    The command receives ``vendor``, ``via``, ``neff`` and ``program`` for ``open_path``.
     """
     for option in (
+        click.option(
+            "--program",
+            metavar="KEY",
+            help="Which program of a summary that holds several: its number, or start of its key.",
+        ),
         click.option(
             "--neff",
             type=click.Path(path_type=Path),
@@ -41,14 +46,25 @@ def capture_options(command: Command) -> Command:
 
 
 def open_path(
-    path: str | Path, *, vendor: bool = False, via: str | None = None, neff: Path | None = None
+    path: str | Path,
+    *,
+    vendor: bool = False,
+    via: str | None = None,
+    neff: Path | None = None,
+    program: str | None = None,
 ) -> Capture:
     """Open a capture as the shared options ask."""
+    from roofline.captures.registry import open_capture
+
     compat = "vendor" if vendor else None
     if via == "explorer":
         from roofline.captures.explorer import open_via_explorer
 
-        return open_via_explorer(Path(path), neff, compat=compat)
-    from roofline.captures.registry import open_capture
+        capture = open_via_explorer(Path(path), neff, compat=compat)
+    else:
+        capture = open_capture(path, compat)
+    if program is not None:
+        from roofline.captures.summary import select_program
 
-    return open_capture(path, compat)
+        capture = select_program(capture, program)
+    return capture
