@@ -2,55 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from roofline.dtypes import dtype_key
 from roofline.engines import ELEMENT_ENGINES, VENDOR_NAMES, engine_key
 from roofline.errors import HardwareModelError
 from roofline.hardware.modes import ModeRule, fastest_rule
+from roofline.hardware.numbers import Numbers
+from roofline.hardware.roof import ROOF_KINDS, SCOPES, Roof, check_kind, roof_from
 from roofline.quantity import Quantity
 
 __all__ = ["ROOF_KINDS", "SCOPES", "Hardware", "Roof"]
 
-ROOF_KINDS: Final = ("theoretical", "sustained", "measured", "vendor")
-"""Array or lanes x clock and link rates; documented; from traces; what the vendor divides by."""
-
-SCOPES: Final = ("core", "logical core", "chip")
-
 _FLOP_PER_MAC: Final = 2
-_DIRECTIONS: Final = {"all": "", "read": "read", "write": "write"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Roof:
-    """One ceiling.
-
-    ``resource`` is an engine key, ``hbm`` or ``dma``; ``value`` is in ``unit`` (``FLOP/s``,
-    ``element/s`` for element-passes, ``B/s``) for the given ``scope``; ``low`` and ``high`` are
-    the documented or measured spread. ``dtype`` and ``mode`` (1, 2, 4 elements per lane and cycle)
-    say which work it holds for, ``direction`` (``read``, ``write``) which way bytes go.
-    """
-
-    name: str
-    resource: str
-    value: float
-    unit: str
-    kind: str
-    scope: str
-    source: str
-    quality: str
-    dtype: str = ""
-    mode: int = 1
-    direction: str = ""
-    low: float | None = None
-    high: float | None = None
-    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hardware:
+class Hardware(Numbers):
     """A chip generation as one logical core sees it.
 
     ``lnc`` is the number of physical cores in the logical core, ``working_cores`` how many of
@@ -59,7 +29,6 @@ class Hardware:
     instruction of Vector, Scalar or GpSimd runs at how many elements per lane and cycle.
     """
 
-    name: str
     chip: str
     generation: str
     instances: tuple[str, ...]
@@ -68,54 +37,6 @@ class Hardware:
     lnc_choices: tuple[int, ...]
     working_cores: int
     neighbours_busy: bool = False
-    values: Mapping[str, Quantity] = field(default_factory=dict, repr=False)
-    modes: tuple[ModeRule, ...] = field(default=(), repr=False)
-    path: str = ""
-
-    # ------------------------------------------------------------------ numbers of the file
-
-    def value(self, path: str) -> Quantity:
-        """Return the number at a dotted path of the model file, per physical core as written."""
-        found = self.values.get(path)
-        if found is None:
-            raise HardwareModelError(
-                f"{self.name}: no value {path!r} in {self.path or 'the model'}"
-            )
-        return found
-
-    def series(self, path: str) -> tuple[float, ...]:
-        """Return a list of numbers of the model file, such as a curve."""
-        found: list[float] = []
-        while (number := self.values.get(f"{path}.{len(found)}")) is not None:
-            found.append(number.value)
-        if not found:
-            raise HardwareModelError(f"{self.name}: no list {path!r} in {self.path or 'the model'}")
-        return tuple(found)
-
-    def paths(self, prefix: str = "") -> tuple[str, ...]:
-        """Return the paths of every number, or of those below ``prefix``, in file order."""
-        return tuple(
-            path for path in self.values if not prefix or f"{path}.".startswith(f"{prefix}.")
-        )
-
-    def replace_value(self, path: str, value: float) -> Hardware:
-        """Return the same hardware with one number changed: what if it were so."""
-        old = self.value(path)
-        if not 0 < value < float("inf"):
-            raise HardwareModelError(f"{self.name}: {path}: expected a positive number: {value!r}")
-        new = replace(
-            old,
-            value=float(value),
-            quality="inferred",
-            source=f"what if; the model has {old.value:g}",
-            low=None,
-            high=None,
-        )
-        modes = tuple(
-            replace(rule, elements_per_lane_per_cycle=float(value)) if rule.path == path else rule
-            for rule in self.modes
-        )
-        return replace(self, values={**self.values, path: new}, modes=modes)
 
     def clock_hz(self, engine: str) -> float:
         """Return the clock of an engine in Hz."""
@@ -139,50 +60,32 @@ class Hardware:
         same for one bf16 core, ``measured`` the best published matmul. ``sparse`` counts dense
         FLOP. Raises for a dtype or kind the model does not have.
         """
+        check_kind(kind, ("theoretical", "measured", "vendor"))
         key = dtype if dtype == "sparse" else dtype_key(dtype)
-        if kind == "measured":
-            best = self.value(f"engines.tensor.measured.{key}.flop_per_s")
-            return self._roof(
-                best,
-                best.value * self.working_cores,
-                f"Tensor {key} measured",
-                kind,
-                resource="tensor",
-                unit="FLOP/s",
-                dtype=key,
-            )
-        _check_kind(kind, ("theoretical", "vendor", "measured"))
         if key not in self.tensor_dtypes():
             known = ", ".join(self.tensor_dtypes())
             raise HardwareModelError(f"{self.name}: no Tensor rate for {dtype!r}; known: {known}")
-        rate = self.value(f"engines.tensor.rates.{key}.macs_per_pe_per_cycle")
-        core = (
-            self.value("engines.tensor.rows_count").value
-            * self.value("engines.tensor.columns_count").value
-            * _FLOP_PER_MAC
-            * rate.value
-            * self.clock_hz("tensor")
-        )
-        if kind == "vendor":
-            return replace(
-                self._roof(
-                    rate,
-                    core,
-                    f"Tensor {key} vendor",
-                    kind,
-                    resource="tensor",
-                    unit="FLOP/s",
-                    dtype=key,
-                ),
-                scope="core",
+        if kind == "measured":
+            number = self.value(f"engines.tensor.measured.{key}.flop_per_s")
+            core = number.value
+        else:
+            number = self.value(f"engines.tensor.rates.{key}.macs_per_pe_per_cycle")
+            core = (
+                self.value("engines.tensor.rows_count").value
+                * self.value("engines.tensor.columns_count").value
+                * _FLOP_PER_MAC
+                * number.value
+                * self.clock_hz("tensor")
             )
-        return self._roof(
-            rate,
-            core * self.working_cores,
-            f"Tensor {key}",
-            kind,
+        one_core = kind == "vendor"
+        return roof_from(
+            number,
+            core if one_core else core * self.working_cores,
+            name=f"Tensor {key}" if kind == "theoretical" else f"Tensor {key} {kind}",
             resource="tensor",
             unit="FLOP/s",
+            kind=kind,
+            scope="core" if one_core else self.scope,
             dtype=key,
         )
 
@@ -206,17 +109,16 @@ class Hardware:
         if not rules:
             known = ", ".join(f"{known}x" for known in self.element_modes(key))
             raise HardwareModelError(f"{self.name}: {key} has no {mode}x mode; known: {known}")
-        number = self.value(rules[0].path)
-        value = self.lane_rate(key) * mode * self.working_cores
-        roof = self._roof(
-            number,
-            value,
-            f"{VENDOR_NAMES[key]} {mode}x",
-            "theoretical",
+        return roof_from(
+            self.value(rules[0].path),
+            self.lane_rate(key) * mode * self.working_cores,
+            name=f"{VENDOR_NAMES[key]} {mode}x",
             resource=key,
             unit="element/s",
+            kind="theoretical",
+            scope=self.scope,
+            mode=mode,
         )
-        return replace(roof, mode=mode)
 
     def lane_rate(self, engine: str) -> float:
         """Return lanes x clock of one physical core, in element-passes/s."""
@@ -289,9 +191,8 @@ class Hardware:
         DMA scales with the working cores; a stack does not, and is shared with busy neighbours.
         """
         if kind is not None:
-            _check_kind(kind, ROOF_KINDS)
-        roofs = [*self._hbm_roofs(), *self._dma_roofs()]
-        return tuple(roof for roof in roofs if kind in (None, roof.kind))
+            check_kind(kind)
+        return tuple(roof for roof in self._memory_roofs() if kind in (None, roof.kind))
 
     def memory_ceiling(self, kind: str = "theoretical") -> Roof:
         """Return the memory roof that binds: the lower of the DMA path and the HBM stack.
@@ -299,17 +200,19 @@ class Hardware:
         Where the stack has no figure of a kind its theoretical rate stands in; the vendor knows
         only its stack. Raises where the DMA path has no figure of the kind.
         """
-        _check_kind(kind, ROOF_KINDS)
+        check_kind(kind)
         roofs = [roof for roof in self.memory_roofs(kind) if not roof.direction]
+        stack = [roof for roof in roofs if roof.resource == "hbm"]
+        path = [roof for roof in roofs if roof.resource == "dma"]
         if kind == "vendor":
-            if not roofs:
-                raise HardwareModelError(f"{self.name}: no vendor figure for the HBM stack")
-            return roofs[0]
-        if not any(roof.resource == "dma" for roof in roofs):
+            path = []
+        elif not path:
             raise HardwareModelError(f"{self.name}: no {kind} rate of the DMA path")
-        if not any(roof.resource == "hbm" for roof in roofs):
-            roofs += [roof for roof in self.memory_roofs("theoretical") if roof.resource == "hbm"]
-        return min(roofs, key=lambda roof: roof.value)
+        elif not stack:
+            stack = [roof for roof in self.memory_roofs("theoretical") if roof.resource == "hbm"]
+        if not stack:
+            raise HardwareModelError(f"{self.name}: no {kind} rate of the HBM stack")
+        return min(stack + path, key=lambda roof: roof.value)
 
     def ridge(self, dtype: str, kind: str = "theoretical") -> float:
         """Return the intensity in FLOP/B where the Tensor peak meets the ceiling of a kind.
@@ -342,7 +245,7 @@ class Hardware:
         ]
         found += self.memory_roofs()
         if kind is not None:
-            _check_kind(kind, ROOF_KINDS)
+            check_kind(kind)
         if resource is not None:
             resource = resource if resource == "hbm" else engine_key(resource)
         wanted = dtype if dtype in (None, "sparse") else dtype_key(str(dtype))
@@ -354,96 +257,54 @@ class Hardware:
             and (wanted is None or roof.dtype in ("", wanted))
         )
 
-    def _dma_roofs(self) -> list[Roof]:
-        engines = self.value("dma.engines_count").value
-        link = self.value("dma.link_bytes_per_s")
-        cores = self.working_cores
-        roofs = [
-            self._roof(
-                link,
-                engines * link.value * cores,
-                "DMA link",
-                "theoretical",
+    def _memory_roofs(self) -> Iterator[Roof]:
+        def hbm(number: Quantity, share: float, name: str, kind: str) -> Roof:
+            return roof_from(
+                number,
+                number.value * share,
+                name=name,
+                resource="hbm",
+                unit="B/s",
+                kind=kind,
+                scope=self.scope,
+            )
+
+        def dma(number: Quantity, per_core: float, name: str, kind: str, way: str = "") -> Roof:
+            one_core = kind == "vendor"
+            return roof_from(
+                number,
+                number.value * per_core * (1 if one_core else self.working_cores),
+                name=name,
                 resource="dma",
                 unit="B/s",
+                kind=kind,
+                scope="core" if one_core else self.scope,
+                direction=way,
             )
-        ]
-        if (number := self.values.get("dma.sustained.engine_bytes_per_s")) is not None:
-            roofs.append(
-                self._roof(
-                    number,
-                    engines * number.value * cores,
-                    "DMA sustained",
-                    "sustained",
-                    resource="dma",
-                    unit="B/s",
-                )
-            )
-        for name, direction in _DIRECTIONS.items():
-            number = self.values.get(f"dma.measured.{name}.bandwidth_bytes_per_s")
-            if number is not None:
-                label = f"DMA measured {direction}".strip()
-                roof = self._roof(
-                    number, number.value * cores, label, "measured", resource="dma", unit="B/s"
-                )
-                roofs.append(replace(roof, direction=direction))
-        return roofs
 
-    def _hbm_roofs(self) -> list[Roof]:
-        stack = self.value("memories.hbm.stack.bandwidth_bytes_per_s")
         share = self.stack_share
-        name = "HBM stack" if share == 1 else f"HBM stack, share {share:.3g}"
-        roofs = [
-            self._roof(stack, stack.value * share, name, "theoretical", resource="hbm", unit="B/s")
-        ]
-        measured = self.values.get("memories.hbm.measured.bandwidth_bytes_per_s")
+        name = "HBM stack" if share == 1 else f"HBM stack, {share:.0%} of it"
+        yield hbm(
+            self.value("memories.hbm.stack.bandwidth_bytes_per_s"), share, name, "theoretical"
+        )
         on_stack = self.value("memories.hbm.cores_per_stack_count").value
         # measured with every core of the stack at work: it says nothing about fewer
-        if measured is not None and self.working_cores >= on_stack:
-            roofs.append(
-                self._roof(
-                    measured, measured.value, "HBM measured", "measured", resource="hbm", unit="B/s"
-                )
-            )
-        vendor = self.values.get("memories.hbm.vendor.bandwidth_bytes_per_s")
-        if vendor is not None:
-            roofs.append(
-                self._roof(vendor, vendor.value, "HBM vendor", "vendor", resource="hbm", unit="B/s")
-            )
-        return roofs
+        if (found := self._known("memories.hbm.measured")) and self.working_cores >= on_stack:
+            yield hbm(found, 1, "HBM measured", "measured")
+        if found := self._known("memories.hbm.vendor"):
+            yield hbm(found, 1, "HBM vendor", "vendor")
+        engines = self.value("dma.engines_count").value
+        yield dma(self.value("dma.link_bytes_per_s"), engines, "DMA link", "theoretical")
+        if found := self.values.get("dma.sustained.engine_bytes_per_s"):
+            yield dma(found, engines, "DMA sustained", "sustained")
+        for way in ("", "read", "write"):
+            if found := self._known(f"dma.measured.{way or 'all'}"):
+                yield dma(found, 1, f"DMA measured {way}".strip(), "measured", way)
+        if found := self._known("dma.vendor"):
+            yield dma(found, 1, "DMA vendor", "vendor")
 
-    def _roof(
-        self,
-        number: Quantity,
-        value: float,
-        name: str,
-        kind: str,
-        *,
-        resource: str,
-        unit: str,
-        dtype: str = "",
-    ) -> Roof:
-        """Build a roof from the number it rests on; its spread scales with the value."""
-        scale = value / number.value
-        return Roof(
-            name=name,
-            resource=resource,
-            value=value,
-            unit=unit,
-            kind=kind,
-            scope=self.scope,
-            source=number.source,
-            quality=number.quality if unit == number.unit and scale == 1 else _derived(number),
-            dtype=dtype,
-            low=None if number.low is None else number.low * scale,
-            high=None if number.high is None else number.high * scale,
-            note=number.note,
-        )
-
-
-def _derived(number: Quantity) -> str:
-    """Arithmetic on a documented number is derived; a weaker number stays what it is."""
-    return "derived" if number.quality == "documented" else number.quality
+    def _known(self, table: str) -> Quantity | None:
+        return self.values.get(f"{table}.bandwidth_bytes_per_s")
 
 
 def _element_engine(engine: str) -> str:
@@ -452,8 +313,3 @@ def _element_engine(engine: str) -> str:
         known = ", ".join(ELEMENT_ENGINES)
         raise HardwareModelError(f"{key} has no element rate; known: {known}")
     return key
-
-
-def _check_kind(kind: str, known: tuple[str, ...]) -> None:
-    if kind not in known:
-        raise HardwareModelError(f"no roof of kind {kind!r}; known: {', '.join(known)}")

@@ -22,6 +22,7 @@ _TEXT: Final = frozenset({"kind", "source", "note"})
 _CHIP_TEXT: Final = frozenset({"chip", "core", "generation", "aliases"})
 _CALIBRATED_TEXT: Final = frozenset({"data", "residual", "valid", "method"})
 _SPARSE: Final = "sparse"
+_CURVE: Final = ("partition_bytes", "relative_ratio")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +80,7 @@ class _Parser:
                 raise self.fail(f"engines.{engine}.modes", "missing")
         chip = self.table(self.data, "chip")
         instances = self.table(self.data, "instances", required=False)
+        self.consistent(instances)
         return Model(
             name=self.string(self.data, "name", ""),
             chip=self.string(chip, "chip", "chip"),
@@ -92,13 +94,32 @@ class _Parser:
             modes=tuple(self.modes),
         )
 
+    def consistent(self, instances: Mapping[str, Any]) -> None:
+        """Check what no single key can show."""
+        for key in instances:
+            if f"instances.{key}.chips_count" not in self.values:
+                raise self.fail(f"instances.{key}.chips_count", "missing")
+        choices = [self.values[path].value for path in self.listed("lnc.choices_count")]
+        default = self.values["lnc.default_count"].value
+        if default not in choices:
+            raise self.fail("lnc.default_count", f"{default:g} is none of {choices}")
+        curve = "dma.efficiency_curve"
+        sizes, ratios = (self.listed(f"{curve}.{key}") for key in _CURVE)
+        if len(sizes) != len(ratios):
+            raise self.fail(curve, f"{len(sizes)} sizes and {len(ratios)} ratios")
+
+    def listed(self, path: str) -> list[str]:
+        return [key for key in self.values if key.startswith(f"{path}.")]
+
     def walk(self, node: Any, path: str) -> None:
         """Collect the numbers below one table."""
         if not isinstance(node, dict):
             raise self.fail(path, f"expected a table, found {node!r}")
         numbers = {key: value for key, value in node.items() if self.is_number(value)}
         if numbers:
-            self.provenance(node, path)
+            kind, _ = self.provenance(node, path)
+            if path.startswith("calibrated."):
+                self.fitted(node, kind, path)
         for key, value in node.items():
             here = f"{path}.{key}"
             if key in numbers:
@@ -115,6 +136,13 @@ class _Parser:
                 raise self.fail(here, f"expected a positive number, found {value!r}")
             else:
                 raise self.fail(here, "unknown key")
+
+    def fitted(self, node: Mapping[str, Any], kind: str, path: str) -> None:
+        """Check that a fitted constant says on what, how well, and for what it holds."""
+        if kind != "calibrated":
+            raise self.fail(f"{path}.kind", f"expected 'calibrated', found {kind!r}")
+        for key in ("data", "residual", "valid"):
+            self.string(node, key, path)
 
     @staticmethod
     def is_number(value: Any) -> bool:
@@ -150,7 +178,11 @@ class _Parser:
         words = path.split(".")
         if words[0] in ("engines", "instructions") and words[1] not in (*ENGINES, "any"):
             raise self.fail(path, f"unknown engine {words[1]!r}; known: {', '.join(ENGINES)}")
-        if words[:3] == ["engines", "tensor", "rates"] and words[3] not in (*DTYPES, _SPARSE):
+        if (
+            words[:2] == ["engines", "tensor"]
+            and words[2] in ("rates", "measured")
+            and words[3] not in (*DTYPES, _SPARSE)
+        ):
             known = ", ".join((*DTYPES, _SPARSE))
             raise self.fail(path, f"unknown dtype {words[3]!r}; known: {known}")
         if words[0] == "memories" and words[1] not in ("hbm", "sbuf", "psum"):
@@ -168,7 +200,10 @@ class _Parser:
         unit = unit_of(path)
         if unit is None:
             raise self.fail(path, f"the key names no unit; known suffixes: {', '.join(UNITS)}")
+        if path.endswith("_count") and value != int(value):
+            raise self.fail(path, f"expected a whole number, found {value!r}")
         kind, source = self.provenance({**table, **number}, path)
+        note = {**table, **number}.get("note")
         return Quantity(
             value=value,
             unit=unit,
@@ -176,7 +211,7 @@ class _Parser:
             quality=kind,
             low=low,
             high=high,
-            note=str(number.get("note", table.get("note", ""))),
+            note=self.string({"note": note}, "note", path) if note is not None else "",
         )
 
     def real(self, value: Any, path: str) -> float:

@@ -18,6 +18,7 @@ SCHEMA_VERSION: Final = 1
 
 UNITS: Final = {
     "elements_per_lane_per_cycle": "element/cycle",
+    "cycles_per_column": "cycle",
     "macs_per_pe_per_cycle": "MAC/cycle",
     "elements_per_cycle": "element/cycle",
     "elements_per_s": "element/s",
@@ -115,6 +116,7 @@ TREES: Final[Mapping[str, tuple[str, ...]]] = {
         "link_bytes_per_s",
         "queues_per_engine_count",
         "sustained.engine_bytes_per_s",
+        "vendor.bandwidth_bytes_per_s",
         "measured.*.bandwidth_bytes_per_s",
         "packet.fixed_s",
         "packet.interval_s",
@@ -150,8 +152,8 @@ TREES: Final[Mapping[str, tuple[str, ...]]] = {
                 "start_cycles",
                 "pair_floor_cycles",
                 "passes_count",
-                "cycles_per_column_cycles",
-                "documented_cycles_per_column_ratio",
+                "streaming_cycles_per_column",
+                "documented_cycles_per_column",
             )
         ),
     ),

@@ -1,0 +1,75 @@
+"""``roofline hw``: what the hardware models say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["command"]
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """List, show and check hardware models."""
+    if context.invoked_subcommand is None:
+        context.invoke(list_command)
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_command(as_json: bool = False) -> None:
+    """List the known models and the names they answer to."""
+    from roofline.hardware.card import list_hardware, show_list
+
+    click.echo(_json(list_hardware()) if as_json else show_list())
+
+
+@command.command("show")
+@click.argument("name")
+@click.option("--lnc", type=int, help="Physical cores in the logical core (default: the chip's).")
+@click.option("--working-cores", type=int, help="How many of them work (default: all).")
+@click.option("--neighbours-busy", is_flag=True, help="Other cores load the same HBM stack.")
+@click.option("--values", is_flag=True, help="Print every number of the model file instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def show_command(
+    name: str,
+    lnc: int | None,
+    working_cores: int | None,
+    neighbours_busy: bool,
+    values: bool,
+    as_json: bool,
+) -> None:
+    """Show the roofs, ridges, modes and fixed times of NAME.
+
+    NAME is a model, chip, core or instance name, or the path of a TOML file.
+    """
+    from roofline.hardware.card import describe, show, show_values
+    from roofline.hardware.load import load_hardware
+
+    hardware = load_hardware(
+        name, lnc=lnc, working_cores=working_cores, neighbours_busy=neighbours_busy
+    )
+    if as_json:
+        click.echo(_json(describe(hardware)))
+    else:
+        click.echo(show_values(hardware) if values else show(hardware))
+
+
+@command.command("check")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check_command(file: Path, as_json: bool) -> None:
+    """Check a model FILE of your own against the schema."""
+    from roofline.hardware.card import check_model
+
+    line = check_model(file)
+    click.echo(_json({"path": str(file), "ok": True}) if as_json else line)
+
+
+def _json(data: Any) -> str:
+    import json
+
+    return json.dumps(data, indent=2, allow_nan=False)
