@@ -172,11 +172,11 @@ def check_model(path: str | Path) -> str:
 
 def _head(hardware: Hardware) -> tuple[str, str]:
     neighbours = "busy" if hardware.neighbours_busy else "idle"
+    working = f"{hardware.working_cores} working, neighbours {neighbours}"
     cores = f"{hardware.cores_per_chip} cores of generation {hardware.generation}"
     return (
         f"{hardware.name}: {hardware.chip}, {cores}",
-        f"Seen from one {hardware.scope}: LNC {hardware.lnc}, "
-        f"{hardware.working_cores} working, neighbours {neighbours}",
+        f"Seen from one {hardware.scope}: LNC {hardware.lnc}, {working}",
     )
 
 
