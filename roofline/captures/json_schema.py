@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from roofline.engines import engine_key
-from roofline.errors import RooflineError
+from roofline.captures.distinct import known_engine, map_distinct, memory_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -90,16 +89,6 @@ def _mapped(
     return build
 
 
-def map_distinct(column: pa.Array, convert: Callable[[Any], Any], kind: str) -> pa.Array:
-    """Return ``convert`` of every value: int64, bool, or dictionary-encoded text."""
-    import pyarrow as pa
-
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    values = pa.array([convert(value) for value in encoded.dictionary.to_pylist()], kind)
-    result = values.take(encoded.indices)
-    return result.dictionary_encode() if kind == "string" else result
-
-
 def _end(start: str, duration: str) -> Column:
     def build(arrays: Arrays, _: Context) -> pa.Array | None:
         import pyarrow.compute as pc
@@ -128,29 +117,6 @@ def _core(field: str) -> Column:
         return None
 
     return Column(name="pcore_idx", fields={field: "str"}, build=build)
-
-
-def _engine(text: str) -> str:
-    try:
-        return engine_key(text)
-    except RooflineError:
-        return text  # an engine that is not known yet is kept under its own name
-
-
-_MEMORY: Final = {"SB": "sbuf", "SBUF": "sbuf", "PSUM": "psum", "PS": "psum"}
-_HBM: Final = {"INPUT", "OUTPUT", "WEIGHT", "VIRTUAL", "DRAM", "HBM"}
-
-
-def memory_of(places: Any) -> str:
-    """Return ``hbm``, ``sbuf``, ``psum`` or ``unknown`` for a (nested) list of place names.
-
-    The vendor names HBM places by their role: INPUT, OUTPUT, WEIGHT, VIRTUAL (spill area).
-    """
-    if isinstance(places, list):
-        kinds = {memory_of(place) for place in places}
-        return kinds.pop() if len(kinds) == 1 else "unknown"
-    word = str(places).strip().upper()
-    return "hbm" if word in _HBM else _MEMORY.get(word, "unknown")
 
 
 def _memory(name: str, field: str) -> Column:
@@ -211,7 +177,9 @@ EVENTS: Final = {
         columns=(
             *_ints(start_ts="timestamp", duration_ns="duration"),
             _end("timestamp", "duration"),
-            Column(name="engine", fields={"subgroup": "str"}, build=_mapped("subgroup", _engine)),
+            Column(
+                name="engine", fields={"subgroup": "str"}, build=_mapped("subgroup", known_engine)
+            ),
             _core("subgraph"),
             *_texts("opcode", "operands", timeline_track="label"),
             *_ints("id", "pc", "crc_in", "crc_out", evt_wait_time_ns="evt_wait_time"),
@@ -272,7 +240,7 @@ EVENTS: Final = {
     "active": EventTable(
         section="active_time",
         columns=(
-            Column(name="engine", fields={"engine": "str"}, build=_mapped("engine", _engine)),
+            Column(name="engine", fields={"engine": "str"}, build=_mapped("engine", known_engine)),
             *_ints("pcore_idx", "start_ts", "end_ts", "duration_ns"),
         ),
     ),
