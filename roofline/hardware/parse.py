@@ -115,7 +115,11 @@ class _Parser:
         """Collect the numbers below one table."""
         if not isinstance(node, dict):
             raise self.fail(path, f"expected a table, found {node!r}")
-        numbers = {key: value for key, value in node.items() if self.is_number(value)}
+        for key in sorted(_TEXT & node.keys()):
+            self.string(node, key, path)
+        numbers = {
+            key: value for key, value in node.items() if key not in _TEXT and self.is_number(value)
+        }
         if numbers:
             kind, _ = self.provenance(node, path)
             if path.startswith("calibrated."):
@@ -124,12 +128,10 @@ class _Parser:
             here = f"{path}.{key}"
             if key in numbers:
                 self.numbers(node, key, here)
-            elif key in _TEXT:
-                self.string(node, key, path)
+            elif key in _TEXT or self.is_text(path, key):
+                continue
             elif key == "modes" and path.startswith("engines."):
                 self.mode_rules(value, path)
-            elif self.is_text(path, key):
-                continue
             elif isinstance(value, dict):
                 self.walk(value, here)
             elif is_number_path(here):
@@ -232,7 +234,7 @@ class _Parser:
         return kind, _CITED.sub(lambda cited: self.sources[cited[1]], source)
 
     def mode_rules(self, rules: Any, path: str) -> None:
-        if not isinstance(rules, list):
+        if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
             raise self.fail(f"{path}.modes", f"expected an array of tables, found {rules!r}")
         for index, rule in enumerate(rules):
             here = f"{path}.modes.{index}"
