@@ -54,10 +54,7 @@ class Decoded:
 
     @cached_property
     def _instructions(self) -> tuple[Columns, list[Counts]]:
-        rows, counts = self._gather(self.trace.stream_instructions, _INSTRUCTIONS, "start_ps")
-        if self.trace.vendor:
-            rows = self._without_overwritten(rows)
-        return rows, counts
+        return self._gather(self.trace.stream_instructions, _INSTRUCTIONS, "start_ps")
 
     @property
     def instructions(self) -> Columns:
@@ -109,18 +106,22 @@ class Decoded:
             per_core.append(rows)
         return _concatenate(per_core, {**empty, "core": np.int8}), counts
 
-    def _without_overwritten(self, rows: Columns) -> Columns:
-        """Drop rows the vendor's output loses: same engine and same ns as a later core's row."""
-        engine = self.engine_of(rows["slot"])
-        key = floor_ns(rows["start_ps"]) * 8 + engine
+    @cached_property
+    def overwritten(self) -> npt.NDArray[np.intp]:
+        """Instruction rows that are missing from the vendor's output.
+
+        It keeps one row for each engine and ns of start, so a later core's row hides an earlier
+        core's; its counts, times and activity still include them.
+        """
+        rows = self.instructions
         core = rows["core"]
-        keep = np.ones(len(key), dtype=bool)
+        if len(self.trace.header.cores) < 2:
+            return np.zeros(0, dtype=np.intp)
+        key = floor_ns(rows["start_ps"]) * 8 + self.engine_of(rows["slot"])
+        hidden = np.zeros(len(key), dtype=bool)
         for index in range(1, len(self.trace.header.cores)):
-            later = core == index
-            keep &= ~((core < index) & np.isin(key, key[later]))
-        if keep.all():
-            return rows
-        return {name: column[keep] for name, column in rows.items()}
+            hidden |= (core < index) & np.isin(key, key[core == index])
+        return np.flatnonzero(hidden)
 
     def engine_of(self, slot: npt.NDArray[Any]) -> npt.NDArray[np.int8]:
         """Return the engine (index of ``header.ENGINES``) of slots, unknown words included."""

@@ -41,6 +41,9 @@ _OPERATIONS: Final = {
 _SEMAPHORE: Final = np.uint32(0x100)
 _EVENT_SEMAPHORE: Final = 0xA0
 
+_FETCH_RING: Final = 14
+"""Ring that fetches instructions and tables; the file declares it for table loads only."""
+
 _QUEUE_PREFIXES: Final = (("qPool", "qGpSimd"), ("qAct", "qScalar"), ("qSP", "qSync"))
 
 
@@ -52,10 +55,10 @@ def queue_name(name: str) -> str:
     return name
 
 
-def queue_class(ring: Ring | None) -> str:
+def queue_class(ring: Ring | None, number: int) -> str:
     """Return who built the descriptors of a ring: the vendor's queue type."""
     if ring is None:
-        return "unknown"
+        return "instruction" if number == _FETCH_RING else "unknown"
     if "DynamicHW" in ring.name:
         return "hardware_dynamic"
     if "Dynamic" in ring.name:
@@ -71,7 +74,12 @@ class Tables:
 
     def build(self, name: str, wanted: Sequence[str] | None = None) -> pa.Table:
         """Build table ``name`` with the ``wanted`` columns."""
-        return build_table(name, getattr(self, f"{name}_columns")(), wanted)
+        table = build_table(name, getattr(self, f"{name}_columns")(), wanted)
+        if name == "instructions" and self.decoded.trace.vendor:
+            keep = np.ones(table.num_rows, dtype=bool)
+            keep[self.decoded.overwritten] = False
+            return table if keep.all() else table.filter(_array(keep))
+        return table
 
     # Instructions -----------------------------------------------------------------------------
 
@@ -187,7 +195,10 @@ class Tables:
             Column(name="write_bytes", make=size, meaning="bytes written", unit="B"),
             Column(
                 name="queue_type",
-                make=lambda: named([queue_class(ring) for ring in self.rings]),
+                make=lambda: named([
+                        queue_class(ring, key[2])
+                        for ring, key in zip(self.rings, self.ring_keys, strict=True)
+                    ]),
                 meaning="who built the descriptors",
             ),
             Column(

@@ -347,7 +347,9 @@ class Trace:
         counts.before += int(np.count_nonzero(before))
         counts.across += int(np.count_nonzero(across))
         counts.negative += int(np.count_nonzero(end < start))
-        chosen = np.flatnonzero(~before) if before.any() else slice(None)
+        # starts and ends that the vendor pairs crosswise come out negative, and it drops them
+        drop = before | (end < start) if self.vendor else before
+        chosen = np.flatnonzero(~drop) if drop.any() else slice(None)
         return {name: rows[name][chosen] for name in ("start_ps", "end_ps", "key", "size", "crc")}
 
     # Throttling -------------------------------------------------------------------------------
