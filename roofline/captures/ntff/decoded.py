@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from roofline.captures.ntff.device import marks_transposes
+from roofline.captures.ntff.header import ENGINES
+from roofline.captures.ntff.operands import operand_text
 from roofline.captures.ntff.pairing import Columns
+from roofline.captures.ntff.program import WORD_BYTES
 from roofline.captures.ntff.records import floor_ns
 from roofline.captures.ntff.trace import Counts, Trace
 from roofline.captures.ntff.words import Words
@@ -33,6 +37,8 @@ _DMA = {
     "crc": np.uint32,
 }
 _EVENTS = {"ps": np.int64, "what": np.uint32, "value": np.uint32}
+_DIRECT2D = 0xB8
+
 _THROTTLE = {"ps": np.int64, "n": np.uint32, "k": np.uint32, "reason": np.uint32}
 
 Stream = Callable[[int, Counts], Iterator[Columns]]
@@ -122,6 +128,33 @@ class Decoded:
         for index in range(1, len(self.trace.header.cores)):
             hidden |= (core < index) & np.isin(key, key[core == index])
         return np.flatnonzero(hidden)
+
+    def operand_texts(self, slots: npt.NDArray[Any]) -> list[str]:
+        """Return the operand text of each of some slots; equal words of a core are done once."""
+        program, words = self.trace.program, self.words
+        transposes = marks_transposes(self.trace.header)
+        issues = words.slots_of(_DIRECT2D)
+        texts: list[str] = []
+        queues: list[dict[int, str]] = []
+        for core in range(len(self.trace.header.cores)):
+            named: dict[int, str] = {}
+            for number, engine in enumerate(ENGINES):
+                chosen = (program.core[issues] == core) & (program.engine[issues] == number)
+                named.update(words.queues(issues[chosen], engine))
+            queues.append(named)
+        done: dict[tuple[bytes, bool, int], str] = {}
+        raw = np.ascontiguousarray(words.raw[slots]).tobytes()
+        inserted = program.inserted[slots].tolist()
+        cores = program.core[slots].tolist()
+        for index, (is_inserted, core) in enumerate(zip(inserted, cores, strict=True)):
+            word = raw[index * WORD_BYTES : (index + 1) * WORD_BYTES]
+            key = (word, is_inserted, core)
+            if key not in done:
+                done[key] = operand_text(
+                    word, inserted=is_inserted, queues=queues[core], transposes=transposes
+                )
+            texts.append(done[key])
+        return texts
 
     def engine_of(self, slot: npt.NDArray[Any]) -> npt.NDArray[np.int8]:
         """Return the engine (index of ``header.ENGINES``) of slots, unknown words included."""

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from roofline.captures.ntff.header import ENGINES, Header, Memory
+from roofline.captures.ntff.header import Header, Memory
 
 __all__ = ["PC_MASK", "WORD_BYTES", "Program"]
 
@@ -23,6 +23,7 @@ PC_MASK: Final = (1 << 21) - 1
 """Records hold the low 21 bits of device address / 64."""
 
 _ENGINE_NUMBERS: Final = 8
+_INSERTED: Final = 0
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,14 @@ class Program:
         ]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
-    @property
-    def engine_names(self) -> tuple[str, ...]:
-        """Engine keys by engine number."""
-        return ENGINES
+    @cached_property
+    def inserted(self) -> npt.NDArray[np.bool_]:
+        """Whether the runtime put the word into the program: it is not in the compiled one."""
+        inserted = np.zeros(self.slots, dtype=bool)
+        for (core, engine), (first, memory) in self._layout[0].items():
+            words = len(memory.span) // WORD_BYTES
+            for edit in self.header.cores[core].edits:
+                if edit.engine == engine and edit.kind == _INSERTED:
+                    at = min(edit.offset_bytes // WORD_BYTES, words)
+                    inserted[first + at : first + min(at + edit.count, words)] = True
+        return inserted

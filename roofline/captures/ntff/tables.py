@@ -115,6 +115,11 @@ class Tables:
             ),
             Column(name="pcore_idx", make=lambda: _array(rows["core"]), meaning=_CORE),
             Column(name="opcode", make=self._opcode, meaning="opcode name; null: word not held"),
+            Column(
+                name="operands",
+                make=self._operands,
+                meaning="operand text as the vendor prints it; null: word not held",
+            ),
             Column(name="pc", make=self._pc, meaning="program counter", unit="64 B"),
             Column(name="id", make=lambda: _array(np.arange(len(start))), meaning="row number"),
             Column(name="crc_in", make=lambda: _crc(rows["crc"], 0), meaning="16-bit input hash"),
@@ -133,6 +138,14 @@ class Tables:
     def _opcode(self) -> pa.Array:
         words = self.decoded.words
         return categories(self.by_slot(words.opcode.astype(np.int16)), words.names)
+
+    def _operands(self) -> pa.Array:
+        program = self.decoded.trace.program
+        used = np.unique(self.slot)
+        used = used[used < program.slots]
+        place = np.full(program.slots, -1, dtype=np.int32)
+        place[used] = np.arange(len(used), dtype=np.int32)
+        return categories(self.by_slot(place), self.decoded.operand_texts(used))
 
     def _pc(self) -> pa.Array:
         pc = self.by_slot(self.decoded.trace.program.pc.astype(np.int32))
@@ -195,10 +208,12 @@ class Tables:
             Column(name="write_bytes", make=size, meaning="bytes written", unit="B"),
             Column(
                 name="queue_type",
-                make=lambda: named([
+                make=lambda: named(
+                    [
                         queue_class(ring, key[2])
                         for ring, key in zip(self.rings, self.ring_keys, strict=True)
-                    ]),
+                    ]
+                ),
                 meaning="who built the descriptors",
             ),
             Column(

@@ -13,6 +13,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from roofline.captures.ntff.operands import QUEUE_OF_ISSUER
+
 __all__ = ["DTYPES", "DTYPE_BYTES", "LAYOUTS", "OPCODES", "PSUM_AT", "Layout", "Operand", "Words"]
 
 OPCODES: Final = {
@@ -247,3 +249,10 @@ class Words:
     def waits(self) -> npt.NDArray[np.bool_]:
         """Whether the word waits for a semaphore or event before it starts."""
         return np.asarray(self.raw[:, 4] != 0)
+
+    def queues(self, slots: npt.NDArray[np.intp], engine: str) -> dict[int, str]:
+        """Return semaphore number -> queue name of the DMA_DIRECT2D words of one engine."""
+        queue = QUEUE_OF_ISSUER.get(engine)
+        if queue is None:
+            return {}
+        return dict.fromkeys(np.unique(self.field(slots, 13)).tolist(), queue)
