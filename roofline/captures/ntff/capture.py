@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from roofline.captures.capture import Capture
+from roofline.captures.identity import hardware_key
 from roofline.captures.ntff.decoded import Decoded
-from roofline.captures.ntff.device import chip_of
 from roofline.captures.ntff.header import Header
 from roofline.captures.ntff.tables import Tables
 from roofline.captures.ntff.trace import open_trace
@@ -37,7 +37,7 @@ def _metadata(header: Header) -> Mapping[str, Any]:
         "ntff_version": header.version,
         "instance_type": header.instance_type or None,
         "instance_id": header.instance_id or None,
-        "hardware": chip_of(header.instance_type),
+        "hardware": hardware_key(header.instance_type),
         "lnc": len(header.cores),
         "cores": len(header.cores),
         "core_numbers": tuple(core.number for core in header.cores),

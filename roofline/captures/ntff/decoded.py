@@ -129,6 +129,19 @@ class Decoded:
             hidden |= (core < index) & np.isin(key, key[core == index])
         return np.flatnonzero(hidden)
 
+    def by_slot(
+        self, slot: npt.NDArray[Any], values: npt.NDArray[Any], absent: float = -1
+    ) -> npt.NDArray[Any]:
+        """Look up a value a slot for rows; ``absent`` where the word is not in the file."""
+        slots = self.trace.program.slots
+        inside = slot < slots
+        if inside.all():
+            return np.take(values, slot)
+        wide = values.dtype if values.dtype.kind != "u" else np.result_type(values.dtype, np.int8)
+        found = np.full(len(slot), absent, dtype=wide)
+        found[inside] = values[slot[inside]]
+        return found
+
     def operand_texts(self, slots: npt.NDArray[Any]) -> list[str]:
         """Return the operand text of each of some slots; equal words of a core are done once."""
         program, words = self.trace.program, self.words

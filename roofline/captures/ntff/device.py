@@ -2,23 +2,50 @@
 
 from __future__ import annotations
 
-import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
+from roofline.captures.identity import hardware_key
 from roofline.captures.ntff.header import Header
+from roofline.errors import HardwareModelError
 
-__all__ = ["chip_of", "core_clock_hz", "marks_transposes"]
+if TYPE_CHECKING:
+    from roofline.hardware.model import Hardware
+
+__all__ = ["core_clock_hz", "hardware_of", "known_value", "marks_transposes"]
 
 _PS_PER_S: int = 10**12
 
 
-def chip_of(instance_type: str) -> str | None:
-    """Return the chip family an instance type names (``trn2``), ``None`` if it names none."""
-    found = re.match(r"(?:trn|inf)\d+", instance_type)
-    return found.group() if found else None
+def hardware_of(header: Header) -> Hardware | None:
+    """Return the hardware of the instance a trace was taken on, ``None`` if it is not known."""
+    return _load(hardware_key(header.instance_type) or "", len(header.cores))
+
+
+@lru_cache(maxsize=32)
+def _load(name: str, cores: int) -> Hardware | None:
+    from roofline.hardware.load import load_hardware
+
+    if not name:
+        return None
+    try:
+        return load_hardware(name, lnc=cores)
+    except HardwareModelError:
+        return None  # a generation without a model, or more cores than a logical core has
+
+
+def known_value(hardware: Hardware | None, path: str) -> float | None:
+    """Return a number of the hardware model, ``None`` where there is none."""
+    if hardware is None or path not in hardware.values:
+        return None
+    return hardware.value(path).value
 
 
 def core_clock_hz(header: Header) -> int | None:
     """Return the clock that counts semaphore waits, ``None`` where it is not known."""
+    modelled = known_value(hardware_of(header), "chip.clock.clock_hz")
+    if modelled is not None:
+        return round(modelled)
     clock = header.cores[0].event_clock
     if clock.den > 1:
         # the nominal ratio: 1024 core cycles are den ps; whole MHz undo the rounding of den

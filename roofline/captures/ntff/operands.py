@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Final
 
-__all__ = ["DTYPE_NAMES", "QUEUE_OF_ISSUER", "SEMAPHORES", "operand_text"]
+__all__ = ["DTYPE_NAMES", "FUNCTIONS", "QUEUE_OF_ISSUER", "SEMAPHORES", "operand_text"]
 
 DTYPE_NAMES: Final = {6: "bfloat16", 7: "fp16", 8: "int32", 9: "uint32", 10: "fp32"}
 
@@ -27,7 +27,9 @@ QUEUE_OF_ISSUER: Final = {
 
 _FP32_MODES: Final = {1: "LOW", 2: "HIGH", 3: "LOW_HIGH"}
 _ALU: Final = {0: "BYPASS", 4: "ADD", 6: "MULTIPLY", 8: "MAX"}
-_FUNCTIONS: Final = {0x07: "EXP", 0x80: "COPY"}
+FUNCTIONS: Final = {0x07: "EXP", 0x80: "COPY"}
+"""Functions of ACTIVATE by code."""
+
 _DIMS: Final = {2: "X"}
 _COMPARE: Final = {0: "ALWAYS", 3: "EQ"}
 _WAIT_EQ: Final = 1
@@ -143,7 +145,7 @@ def _activate(word: bytes) -> str:
     by_value = f"bias_imm={bias:f}"
     by_pointer = f"bias_ptr={_dtype(word[32] >> 4)}@{bias_address:#x}"
     return (
-        f"{_named(_FUNCTIONS, word[35], 'function')} {by_value if word[12] & 1 else by_pointer} "
+        f"{_named(FUNCTIONS, word[35], 'function')} {by_value if word[12] & 1 else by_pointer} "
         f"src={_dtype(word[32] & 15)}@{_pattern(word, 16, 20, 26, 3)} "
         f"dst={_dtype(word[33])}@{_pattern(word, 48, 52, 58, 3)} channels={word[34]} "
         f"scale={scale:f} imm={f'[{bits:#x}]' if word[15] & 1 else f'{immediate:f}'} "
