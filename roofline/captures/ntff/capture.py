@@ -11,6 +11,7 @@ from roofline.captures.capture import Capture
 from roofline.captures.identity import hardware_key
 from roofline.captures.ntff.decoded import Decoded
 from roofline.captures.ntff.header import Header
+from roofline.captures.ntff.summary import summarize
 from roofline.captures.ntff.tables import Tables
 from roofline.captures.ntff.trace import open_trace
 
@@ -22,13 +23,15 @@ _TABLES = ("instructions", "dma", "semaphores", "active", "throttle")
 def open_ntff(path: Path, compat: str | None = None) -> Capture:
     """Open an NTFF file; only its header is read, tables are decoded when asked for."""
     trace = open_trace(path, compat)
-    tables = Tables(Decoded(trace))
+    decoded = Decoded(trace)
+    tables = Tables(decoded)
     return Capture(
         path=path,
         format="ntff",
         compat=compat,
         metadata=_metadata(trace.header),
         sources={name: partial(tables.build, name) for name in _TABLES},
+        summary_source=partial(summarize, decoded),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from roofline.captures.ntff.header import ENGINES
 from roofline.captures.ntff.records import engine_of, floor_ns
 from roofline.captures.ntff.strings import categories
 
-__all__ = ["EventTables"]
+__all__ = ["EventTables", "ThrottleSpan", "throttle_spans"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -35,6 +35,18 @@ _OPERATIONS: Final = {
 
 _SEMAPHORE: Final = np.uint32(0x100)
 _EVENT_SEMAPHORE: Final = 0xA0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThrottleSpan:
+    """A limit of the Tensor engine's utilisation to ``k`` of ``n``, in ns from time zero."""
+
+    core: int
+    timestamp_ns: int
+    duration_ns: int
+    k: int
+    n: int
+    cause: str
 
 
 @dataclass(frozen=True)
@@ -125,46 +137,64 @@ class EventTables:
 
     def throttle_columns(self) -> list[Column]:
         """Columns of the Tensor engine's limits: one row from each record to the next."""
-        rows = self.decoded.throttle
-        start: Ints = rows["ps"]
-        core = rows["core"]
-        end = np.empty_like(start)
-        end[:-1] = start[1:]
-        last = np.flatnonzero(np.diff(core, append=-1) != 0)
-        ends = self.decoded.instructions["end_ps"]
-        of_core = self.decoded.instructions["core"]
-        for row in last.tolist():
-            chosen = ends[of_core == core[row]]
-            end[row] = chosen.max() if len(chosen) else start[row]
-        end = np.maximum(end, start)
-        unknown = rows["n"] == 0
-        reasons = [f"activity_{code}" for code in range(256)] + ["unknown"]
+        spans = throttle_spans(self.decoded)
+        causes = sorted({span.cause for span in spans})
+
+        def column(name: str, kind: type) -> Any:
+            return array(np.array([getattr(span, name) for span in spans], dtype=kind))
+
+        limit = "utilisation is limited to k of n; 1 of 1 where the type is unknown"
         return [
             Column(
-                name="timestamp", make=lambda: array(floor_ns(start)), meaning="begin", unit="ns"
-            ),
-            Column(
-                name="duration",
-                make=lambda: array(floor_ns(end - start)),
-                meaning="time until the next limit, or to the last instruction",
+                name="timestamp",
+                make=lambda: column("timestamp_ns", np.int64),
+                meaning="begin",
                 unit="ns",
             ),
             Column(
-                name="k",
-                make=lambda: array(np.where(unknown, 1, rows["k"]).astype(np.int32)),
-                meaning="utilisation is limited to k of n; 1 of 1 where the type is unknown",
+                name="duration",
+                make=lambda: column("duration_ns", np.int64),
+                meaning="time until the next limit, or to the last instruction",
+                unit="ns",
             ),
-            Column(
-                name="n",
-                make=lambda: array(np.where(unknown, 1, rows["n"]).astype(np.int32)),
-                meaning="utilisation is limited to k of n; 1 of 1 where the type is unknown",
-            ),
+            Column(name="k", make=lambda: column("k", np.int32), meaning=limit),
+            Column(name="n", make=lambda: column("n", np.int32), meaning=limit),
             Column(
                 name="type",
                 make=lambda: categories(
-                    np.where(unknown, 256, rows["reason"].astype(np.int16)), reasons
+                    np.array([causes.index(span.cause) for span in spans], dtype=np.int16), causes
                 ),
                 meaning="cause of the limit",
             ),
-            Column(name="pcore_idx", make=lambda: array(core), meaning=CORE),
+            Column(name="pcore_idx", make=lambda: column("core", np.int8), meaning=CORE),
         ]
+
+
+def throttle_spans(decoded: Decoded) -> list[ThrottleSpan]:
+    """Return the limits of each core, from each record to the next or the last instruction.
+
+    Records are a few a millisecond at most (the hardware decides once in 4096 cycles).
+    """
+    rows, instructions = decoded.throttle, decoded.instructions
+    spans: list[ThrottleSpan] = []
+    for core in range(len(decoded.trace.header.cores)):
+        chosen = np.flatnonzero(rows["core"] == core)
+        if not len(chosen):
+            continue
+        start = rows["ps"][chosen]
+        ends = instructions["end_ps"][instructions["core"] == core]
+        last = max(int(ends.max()) if len(ends) else 0, int(start[-1]))
+        end = np.append(start[1:], last)
+        for index, row in enumerate(chosen.tolist()):
+            n, k = int(rows["n"][row]), int(rows["k"][row])
+            spans.append(
+                ThrottleSpan(
+                    core=core,
+                    timestamp_ns=int(start[index]) // 1000,
+                    duration_ns=int(end[index] - start[index]) // 1000,
+                    k=k if n else 1,
+                    n=n or 1,
+                    cause=f"activity_{int(rows['reason'][row])}" if n else "unknown",
+                )
+            )
+    return spans

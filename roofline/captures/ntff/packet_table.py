@@ -71,6 +71,13 @@ class PacketTable:
         ]
         return [held[core].get((engine, ring)) for core, engine, ring in self.ring_keys]
 
+    @cached_property
+    def classes(self) -> list[str]:
+        """Queue type of each of ``ring_keys``."""
+        return [
+            queue_class(ring, key[2]) for ring, key in zip(self.rings, self.ring_keys, strict=True)
+        ]
+
     def columns(self) -> list[Column]:
         """Columns of the DMA packet table."""
         rows = self.decoded.dma
@@ -92,12 +99,7 @@ class PacketTable:
             Column(name="write_bytes", make=size, meaning="bytes written", unit="B"),
             Column(
                 name="queue_type",
-                make=lambda: named(
-                    [
-                        queue_class(ring, key[2])
-                        for ring, key in zip(self.rings, self.ring_keys, strict=True)
-                    ]
-                ),
+                make=lambda: named(self.classes),
                 meaning="who built the descriptors",
             ),
             Column(

@@ -103,6 +103,11 @@ class Trace:
         window = self.header.window_ps
         return None if window is None else window[1] - window[0]
 
+    def start_marker_ps(self, core: int) -> int | None:
+        """Return when the last engine of a core passed its start marker, from time zero."""
+        marker = self._marker(core, _HINT_START)
+        return None if marker is None else marker - self.zero_ps
+
     def _marker(self, core: int, hint: int) -> int | None:
         """Return the latest end of the NOTIFY instructions with ``hint`` of a core."""
         words = self.program.words
