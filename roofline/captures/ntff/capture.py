@@ -11,6 +11,7 @@ from roofline.captures.capture import Capture
 from roofline.captures.identity import hardware_key
 from roofline.captures.ntff.decoded import Decoded
 from roofline.captures.ntff.header import Header
+from roofline.captures.ntff.quality import find_issues
 from roofline.captures.ntff.summary import summarize
 from roofline.captures.ntff.tables import Tables
 from roofline.captures.ntff.trace import open_trace
@@ -32,6 +33,7 @@ def open_ntff(path: Path, compat: str | None = None) -> Capture:
         metadata=_metadata(trace.header),
         sources={name: partial(tables.build, name) for name in _TABLES},
         summary_source=partial(summarize, decoded),
+        quality_source=partial(find_issues, decoded),
     )
 
 

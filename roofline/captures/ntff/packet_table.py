@@ -11,10 +11,14 @@ import numpy.typing as npt
 
 from roofline.captures.ntff.columns import CORE, Column, array, time_columns
 from roofline.captures.ntff.decoded import Decoded
+from roofline.captures.ntff.derived import MEMORIES, SlotFacts
 from roofline.captures.ntff.header import Ring
-from roofline.captures.ntff.strings import categories
+from roofline.captures.ntff.links import Links
+from roofline.captures.ntff.strings import categories, optional
 
 __all__ = ["PacketTable", "queue_class", "queue_name"]
+
+_SEMAPHORE_BYTES: Final = 4
 
 _FETCH_RING: Final = 14
 """Ring that fetches instructions and tables; the file declares it for table loads only."""
@@ -78,12 +82,33 @@ class PacketTable:
             queue_class(ring, key[2]) for ring, key in zip(self.rings, self.ring_keys, strict=True)
         ]
 
+    @cached_property
+    def links(self) -> Links:
+        """Instructions that issued the packets."""
+        return Links(self.decoded, SlotFacts(self.decoded.trace.program, self.decoded.words))
+
+    def _read_bytes(self, size: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return bytes read: records count bytes written, which a DMA that casts changes."""
+        if self.decoded.trace.vendor:
+            return size
+        facts, issuer = self.links.facts, self.links.issuer_row
+        linked = np.flatnonzero((issuer >= 0) & (size != _SEMAPHORE_BYTES))
+        slot = self.decoded.instructions["slot"][issuer[linked]]
+        source, dest = (facts.dma_bytes[side][slot] for side in ("source", "dest"))
+        read = size.copy()
+        casts = dest > 0
+        read[linked[casts]] = size[linked[casts]] * source[casts] // dest[casts]
+        return read
+
     def columns(self) -> list[Column]:
         """Columns of the DMA packet table."""
         rows = self.decoded.dma
 
         def size() -> Any:
             return array(rows["size"].astype(np.int64))
+
+        def memory(which: npt.NDArray[np.int8]) -> Any:
+            return categories(np.where(which < 0, len(MEMORIES), which), (*MEMORIES, "unknown"))
 
         def named(texts: list[str]) -> Any:
             return categories(self.ring_of, texts)
@@ -95,8 +120,28 @@ class PacketTable:
                 name="id", make=lambda: array(np.arange(len(rows["core"]))), meaning="row number"
             ),
             Column(name="transfer_bytes", make=size, meaning="bytes moved", unit="B"),
-            Column(name="read_bytes", make=size, meaning="bytes read at the source", unit="B"),
+            Column(
+                name="read_bytes",
+                make=lambda: array(self._read_bytes(rows["size"].astype(np.int64))),
+                meaning="bytes read at the source",
+                unit="B",
+            ),
             Column(name="write_bytes", make=size, meaning="bytes written", unit="B"),
+            Column(
+                name="source_memory",
+                make=lambda: memory(self.links.source),
+                meaning="memory read; unknown for planned DMA and where no issuer is found",
+            ),
+            Column(
+                name="dest_memory",
+                make=lambda: memory(self.links.dest),
+                meaning="memory written; unknown for planned DMA and where no issuer is found",
+            ),
+            Column(
+                name="instruction_id",
+                make=lambda: optional(self.links.issuer_row),
+                meaning="id of the instruction that issued the packet",
+            ),
             Column(
                 name="queue_type",
                 make=lambda: named(self.classes),

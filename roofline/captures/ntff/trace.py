@@ -49,7 +49,8 @@ class Counts:
 
     records: int = 0
     foreign: int = 0  # records of a kind that does not belong in their section
-    lost: int = 0  # records that say others were lost before them
+    lost: int = 0  # records from time zero on that say others were lost just before them
+    lost_before: int = 0  # the same before time zero
     open_starts: dict[int, int] = field(default_factory=dict)  # by slot or ring key
     open_ends: int = 0
     outside: int = 0  # rows whose program counter is outside the captured memory
@@ -57,6 +58,14 @@ class Counts:
     across: int = 0  # packets in flight at time zero
     after: int = 0  # rows that end after the execution
     negative: int = 0  # rows that end before they begin
+
+    def count_lost(self, what: npt.NDArray[np.uint32], ps: npt.NDArray[np.int64]) -> None:
+        """Count records that say others were lost before them."""
+        lost = (what & LOST) != 0
+        if lost.any():
+            before = int(np.count_nonzero(lost & (ps < 0)))
+            self.lost_before += before
+            self.lost += int(np.count_nonzero(lost)) - before
 
 
 @dataclass(frozen=True)
@@ -183,7 +192,6 @@ class Trace:
         what = np.ascontiguousarray(records["what"])
         kind = kind_of(what)
         counts.records += len(what)
-        counts.lost += int(np.count_nonzero(what & LOST))
         sides = []
         address, words, first = self.program.tables(core)
         slots = np.uint32(self.program.slots)
@@ -202,6 +210,7 @@ class Trace:
                 "position": where + position,
                 "ps": self._engine_ps(core, engine, records["time"][where]),
             }
+            counts.count_lost(chosen, side["ps"])
             args = records["args"][where]
             if wanted == INSTRUCTION_START:
                 side["wait"] = (args >> np.uint32(16)).astype(np.uint16)
@@ -265,10 +274,10 @@ class Trace:
             for records in chunks(self.buffer, section):
                 what = np.ascontiguousarray(records["what"])
                 counts.records += len(what)
-                counts.lost += int(np.count_nonzero(what & LOST))
                 is_event = kind_of(what) == EVENT
                 counts.foreign += int(np.count_nonzero(~is_event))
                 ps = to_ps(records["time"], clock) - self.zero_ps
+                counts.count_lost(what, ps)
                 keep = is_event & (ps >= 0)
                 counts.before += int(np.count_nonzero(is_event & ~keep))
                 chosen = np.flatnonzero(keep)
