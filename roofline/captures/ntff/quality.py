@@ -331,8 +331,9 @@ def _of_dma(decoded: Decoded) -> Iterator[Issue]:
     if left:
         yield Issue(
             id="unplanned-packets",
-            severity="contradiction",
-            what="packets of planned rings beyond those their blocks list",
+            severity="estimated",
+            what="packets of planned rings beyond those their blocks list: times and bytes of "
+            "planned transfers are estimates",
             table="dma",
             count=left,
         )
