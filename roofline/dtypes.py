@@ -43,6 +43,8 @@ DTYPES: Final = {
         Dtype(key="fp8_e3m4", bits=8, is_float=True),
         Dtype(key="fp8_e4m3", bits=8, is_float=True),
         Dtype(key="fp8_e5m2", bits=8, is_float=True),
+        Dtype(key="fp8_e8m0", bits=8, is_float=True),  # scales of the microscaling formats
+        Dtype(key="fp4_e2m1", bits=4, is_float=True),  # elements whose scales are a tensor apart
         Dtype(key="mxfp8", bits=8, is_float=True, scale_block=32, scale_bits=8),
         Dtype(key="mxfp4", bits=4, is_float=True, scale_block=32, scale_bits=8),
         Dtype(key="int64", bits=64, is_float=False),
@@ -85,7 +87,8 @@ _ALIASES: Final = {
     "float8_e5m2fnuz": "fp8_e5m2",
     "fp8_exp5": "fp8_e5m2",
     "float8e5": "fp8_e5m2",
-    "float4_e2m1fn_x2": "mxfp4",
+    "float8_e8m0fnu": "fp8_e8m0",
+    "float4_e2m1fn_x2": "fp4_e2m1",
     "long": "int64",
     "long int": "int64",
     "int": "int32",

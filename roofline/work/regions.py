@@ -120,7 +120,7 @@ def region_count(
     from roofline.work.passes import minimal_passes
 
     read, write = region_bytes(steps, sizes, results)
-    counts = [step.count for step in steps]
+    counts = [step.op for step in steps]
     if len(counts) == 1 and not name:
         return counts[0]
     tensor: dict[str, int] = {}

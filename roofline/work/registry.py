@@ -29,6 +29,7 @@ __all__ = [
     "op_key",
     "register",
     "unregister",
+    "user_registered",
 ]
 
 _FORMULA_MODULES: Final = (
@@ -119,6 +120,7 @@ class Cost:
     fixed: bool = False
     read_bytes: int | None = None
     write_bytes: int | None = None
+    accumulate_dtype: str = ""
     outputs: tuple[TensorSpec, ...] = ()
     note: str = ""
 
@@ -171,6 +173,7 @@ def register(name: str, function: Formula, *, replace: bool = False) -> None:
     _load()
     if replace:
         _FORMULAS.pop(op_key(name), None)
+        _OWN.discard(op_key(name))
     _add(name, function)
 
 
@@ -196,6 +199,12 @@ def _add(name: str, function: Formula) -> None:
 def _load() -> None:
     for module in _FORMULA_MODULES:
         import_module(f"roofline.work.formulas.{module}")
+
+
+def user_registered(name: str) -> bool:
+    """Return whether ``register`` gave this operator its formula."""
+    key = op_key(name)
+    return key in _FORMULAS and key not in _OWN
 
 
 def find_formula(name: str) -> Formula | None:
@@ -230,6 +239,7 @@ def count_of(call: Call, cost: Cost, *, known: bool = True, module: str = "") ->
         aliased_read_bytes=read,
         write_bytes=write,
         host_copy_bytes=sum(spec.bytes for spec in inputs if spec.on_host),
+        accumulate_dtype=cost.accumulate_dtype,
         module=module,
         family=cost.family,
         known=known,

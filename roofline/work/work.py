@@ -33,6 +33,7 @@ class OpCount:
     minimum number with the instructions the engines have; ``engines`` lists the element engines
     that can take them, ``usual_engine`` the one that usually does. ``read_bytes`` counts every
     operand, ``aliased_read_bytes`` what is read if an operand given twice is read once.
+    ``accumulate_dtype`` is the dtype products are summed in, apart from the storage dtypes.
     ``members`` are the operators of a fused region, whose own bytes stay on chip.
     ``known`` is False when no formula was found: then the counts are unknown, not zero.
     """
@@ -49,6 +50,7 @@ class OpCount:
     aliased_read_bytes: int = 0
     write_bytes: int = 0
     host_copy_bytes: int = 0
+    accumulate_dtype: str = ""
     module: str = ""
     family: str = ""
     known: bool = True

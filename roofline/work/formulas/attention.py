@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Final
 
 from roofline.errors import WorkError
-from roofline.work.formulas.matmul import multiply_dtype
+from roofline.work.formulas.matmul import accumulate_dtype, multiply_dtype
 from roofline.work.registry import Call, Cost, formula
 from roofline.work.specs import TensorSpec
 
@@ -104,6 +104,7 @@ def attention(call: Call) -> Cost:
         usual_engine="scalar",
         family="attention",
         fixed=True,
+        accumulate_dtype=accumulate_dtype(query.dtype),
         write_bytes=out.bytes + sum(spec.bytes for spec in logsumexp),
         outputs=(out,),
         note=f"causal counted {_CAUSAL.get()}" if causal else "",

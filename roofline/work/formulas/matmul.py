@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from roofline.dtypes import dtype_of
 from roofline.errors import WorkError
 from roofline.work.registry import Call, Cost, formula
 from roofline.work.specs import TensorSpec, broadcast_shapes
 
-__all__ = ["matmul_cost", "multiply_dtype"]
+__all__ = ["accumulate_dtype", "matmul_cost", "multiply_dtype"]
 
 _WIDTH: Final = {"fp32": 4, "tf32": 3, "bf16": 2, "fp16": 2}
 
@@ -16,6 +17,11 @@ _WIDTH: Final = {"fp32": 4, "tf32": 3, "bf16": 2, "fp16": 2}
 def multiply_dtype(left: str, right: str) -> str:
     """Return the dtype the array multiplies in: the wider of two (fp8 x bf16 runs as bf16)."""
     return max(left, right, key=lambda dtype: _WIDTH.get(dtype, 1))
+
+
+def accumulate_dtype(dtype: str) -> str:
+    """Return the dtype products are summed in: PSUM adds in fp32, integers in int32."""
+    return "fp32" if dtype_of(dtype).is_float else "int32"
 
 
 def matmul_cost(
@@ -37,6 +43,7 @@ def matmul_cost(
         engines=("vector", "scalar"),
         usual_engine="scalar",
         family="matmul",
+        accumulate_dtype=accumulate_dtype(dtype),
         outputs=(out,),
         note="passes take the result out of PSUM",
     )
@@ -225,6 +232,7 @@ def convolution_backward(call: Call) -> Cost:
         usual_engine=cost.usual_engine,
         family="matmul",
         read_bytes=read,
+        accumulate_dtype=cost.accumulate_dtype,
         outputs=outputs or (out,),
         note=cost.note,
     )
