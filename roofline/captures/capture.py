@@ -13,7 +13,7 @@ from roofline.errors import MissingTableError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SEVERITIES", "TABLES", "Capture", "Issue", "TableSource"]
+__all__ = ["SEVERITIES", "TABLES", "Capture", "Issue", "Overview", "TableSource"]
 
 TABLES: Final = ("instructions", "dma", "semaphores", "active", "throttle", "tensors")
 """Event tables a capture can hold; readers may add more (``transfers``, ``cpu_ops`` ...)."""
@@ -38,6 +38,20 @@ class Issue:
     count: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """What a reader can tell at once, without decoding tables.
+
+    ``counts`` maps a table to its size in what ``counted`` names (``records``, ``rows``);
+    ``span_ns`` is the time of the execution in ns. ``issues`` are those that need no decoding.
+    """
+
+    counts: Mapping[str, int]
+    counted: str
+    span_ns: int | None = None
+    issues: Sequence[Issue] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Capture:
     """One profiled execution: tables, summary, metadata and data quality.
@@ -52,6 +66,7 @@ class Capture:
     an absent field is unknown or not applicable, never zero. ``metadata`` holds at least what is
     known of: ``instance_type``, ``hardware`` (``trn2`` ...), ``lnc``, ``cores`` (number of
     physical cores seen), ``versions``, ``uuid``. ``quality`` tells what is wrong with the data.
+    ``overview_source`` answers at once what a file holds; without one, tables are decoded.
     """
 
     path: Path
@@ -61,6 +76,7 @@ class Capture:
     sources: Mapping[str, TableSource] = field(default_factory=dict, repr=False)
     summary_source: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False)
     quality_source: Callable[[], Sequence[Issue]] = field(default=tuple, repr=False)
+    overview_source: Callable[[], Overview | None] = field(default=lambda: None, repr=False)
     _cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def has(self, name: str) -> bool:

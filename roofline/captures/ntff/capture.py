@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from roofline.captures.capture import Capture
+from roofline.captures.capture import Capture, Overview
 from roofline.captures.identity import hardware_key
 from roofline.captures.ntff.decoded import Decoded
 from roofline.captures.ntff.header import Header
-from roofline.captures.ntff.quality import find_issues
-from roofline.captures.ntff.summary import summarize
+from roofline.captures.ntff.quality import find_issues, header_issues
+from roofline.captures.ntff.summary import absent_fields, summarize
 from roofline.captures.ntff.tables import Tables
 from roofline.captures.ntff.trace import open_trace
 
 __all__ = ["open_ntff"]
+
+_RECORDS: Final = {0: "instructions", 1: "events", 4: "dma", 5: "throttle"}
+"""Records by the kind of their section: a row takes two records, a DMA packet three."""
+
+_COLLECTIVES: Final = 2
 
 _TABLES = ("instructions", "dma", "semaphores", "active", "throttle")
 
@@ -34,6 +39,23 @@ def open_ntff(path: Path, compat: str | None = None) -> Capture:
         sources={name: partial(tables.build, name) for name in _TABLES},
         summary_source=partial(summarize, decoded),
         quality_source=partial(find_issues, decoded),
+        overview_source=partial(_overview, trace.header),
+    )
+
+
+def _overview(header: Header) -> Overview:
+    counts = dict.fromkeys(_RECORDS.values(), 0)
+    for section in header.sections:
+        if section.kind in _RECORDS and section.scope < _COLLECTIVES:
+            counts[_RECORDS[section.kind]] += section.records
+    total_ps = header.cores[0].total_ps
+    if header.window_ps is not None:
+        total_ps = header.window_ps[1] - header.window_ps[0]
+    return Overview(
+        counts=counts,
+        counted="records",
+        span_ns=None if total_ps is None else total_ps // 1000,
+        issues=header_issues(header),
     )
 
 
@@ -47,7 +69,7 @@ def _metadata(header: Header) -> Mapping[str, Any]:
         "cores": len(header.cores),
         "core_numbers": tuple(core.number for core in header.cores),
         "uuid": header.uuid.hex() or None,
-        "neff_path": header.neff_path or None,
+        "program": header.neff_path or None,
         "captured_unix_s": header.captured_unix_s,
         "versions": {
             name: version
@@ -59,6 +81,7 @@ def _metadata(header: Header) -> Mapping[str, Any]:
             )
             if version
         },
+        "summary_absent": absent_fields(header),
         "total_time_ps": header.cores[0].total_ps,
     }
     return {key: value for key, value in known.items() if value is not None}

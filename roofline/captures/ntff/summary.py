@@ -25,33 +25,38 @@ from roofline.captures.ntff.device import (
     marks_transposes,
 )
 from roofline.captures.ntff.event_tables import throttle_spans
-from roofline.captures.ntff.header import ENGINES
+from roofline.captures.ntff.header import ENGINES, Header
 from roofline.captures.ntff.packet_table import PacketTable
 from roofline.captures.ntff.transfers import Transfers
 
-__all__ = ["NEEDS_PROGRAM", "summarize"]
+__all__ = ["absent_fields", "summarize"]
 
-NEEDS_PROGRAM: Final = (
-    "compiler_version",
-    "inputs_and_weights_size_bytes",
-    "mbu_min_read_util_percent",
-    "mfu_estimated_percent",
-    "mfu_hlo_estimated_percent",
-    "mfu_hlo_max_achievable_estimated_percent",
-    "mfu_max_achievable_estimated_percent",
-    "model_flops",
-    "nd_idx",
-    "output_queue_bytes",
-    "profiler_version",
-    "spill_reload_bytes",
-    "spill_save_bytes",
+_PROGRAM: Final = "in the compiled program only"
+_TRANSPOSES: Final = "words of NeuronCore-v2 do not mark transposes"
+_DIRECTION: Final = "direction of planned DMA is in the compiled program only"
+
+_NEEDS_PROGRAM: Final = (
+    *("compiler_version", "inputs_and_weights_size_bytes", "mbu_min_read_util_percent"),
+    *("mfu_estimated_percent", "mfu_hlo_estimated_percent", "model_flops"),
+    *("mfu_hlo_max_achievable_estimated_percent", "mfu_max_achievable_estimated_percent"),
+    *("output_queue_bytes", "spill_reload_bytes", "spill_save_bytes"),
 )
-"""Fields of the vendor's summary that the trace does not determine."""
+_NEEDS_TRANSPOSES: Final = (
+    *("transpose_flops", "mm_arithmetic_intensity", "mfu_inst_estimated_percent"),
+    "mfu_inst_max_achievable_estimated_percent",
+)
+_NEEDS_DIRECTION: Final = (
+    *("hbm_read_bytes", "hbm_write_bytes", "sbuf_read_bytes", "sbuf_write_bytes"),
+    *("mbu_estimated_percent", "mm_arithmetic_intensity"),
+    "mfu_inst_max_achievable_estimated_percent",
+)
 
 _PS_PER_S: Final = 10**12
 _EVENT_SEMAPHORE: Final = 0xA0
 _MATMUL: Final = 0x02
 _ACTIVATE: Final = 0x21
+_WEIGHT_RING: Final = 2
+_IO_RING: Final = 3
 
 Ints = npt.NDArray[np.int64]
 
@@ -167,8 +172,8 @@ class _Summary:
             if traffic[name]:
                 fields[f"{name}_bytes"] = traffic[name]
         # a static queue's direction is in the compiled program only: weights are read from HBM
-        weights = self._static(2)
-        unknown = self._static(3)
+        weights = self._static(_WEIGHT_RING)
+        unknown = self._static(_IO_RING)
         if not unknown:
             fields["hbm_read_bytes"] = traffic["hbm_read"] + weights
             fields["hbm_write_bytes"] = traffic["hbm_write"]
@@ -233,8 +238,8 @@ class _Summary:
         if moves:
             fields["dma_transfer_count"] = len(moves)
             fields["dma_transfer_total_bytes"] = total
-        fields["weight_queue_bytes"] = self._static(2)
-        fields["input_queue_bytes"] = self._static(3)
+        fields["weight_queue_bytes"] = self._static(_WEIGHT_RING)
+        fields["input_queue_bytes"] = self._static(_IO_RING)
         fields["dma_queue_count"] = sum(len(core.rings) for core in self.decoded.trace.header.cores)
         return fields
 
@@ -365,6 +370,18 @@ class _Summary:
         }
         fields.update({name: text for name, text in texts.items() if text})
         return dict(sorted(fields.items()))
+
+
+def absent_fields(header: Header) -> Mapping[str, str]:
+    """Return why fields of the vendor's summary cannot be told from a trace, by field."""
+    reasons = dict.fromkeys(_NEEDS_PROGRAM, _PROGRAM)
+    reasons["nd_idx"] = "number of the device, not in the trace"
+    reasons["profiler_version"] = "version of the vendor's tool, not in the trace"
+    if not marks_transposes(header):
+        reasons.update(dict.fromkeys(_NEEDS_TRANSPOSES, _TRANSPOSES))
+    if any(ring.kind == _IO_RING and ring.blocks for core in header.cores for ring in core.rings):
+        reasons.update(dict.fromkeys(_NEEDS_DIRECTION, _DIRECTION))
+    return reasons
 
 
 def summarize(decoded: Decoded) -> dict[str, Any]:

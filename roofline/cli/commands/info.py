@@ -1,0 +1,40 @@
+"""``roofline info``: what a file is, and how far it can be trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from roofline.cli.opening import capture_options, open_path
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--full", is_flag=True, help="Decode everything: rows, and all of the quality.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@capture_options
+def command(
+    path: Path,
+    *,
+    full: bool,
+    as_json: bool,
+    vendor: bool,
+    via: str | None,
+    neff: Path | None,
+    program: str | None,
+) -> None:
+    """Show what PATH is: format, versions, instance, cores, span, counts and data quality.
+
+    Of a raw trace only the header is read, however large the file is.
+    """
+    import json
+
+    from roofline.captures.info import describe
+    from roofline.report.info import info_record, info_text
+
+    capture = open_path(path, vendor=vendor, via=via, neff=neff, program=program)
+    info = describe(capture, full=full)
+    click.echo(json.dumps(info_record(info), indent=1) if as_json else info_text(info))
