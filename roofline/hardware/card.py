@@ -1,22 +1,19 @@
-"""What a hardware model says, as a text card of 80 columns and as plain data."""
+"""What the hardware models say, as text of 80 columns."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from roofline.engines import ELEMENT_ENGINES, VENDOR_NAMES
-from roofline.errors import HardwareModelError
-from roofline.hardware.load import list_models, load_hardware, read_model
+from roofline.hardware.describe import ceiling_or_none, list_hardware
 from roofline.hardware.model import Hardware
 from roofline.hardware.roof import ROOF_KINDS, Roof
 from roofline.quantity import Quantity
 from roofline.units import format_si
 
-__all__ = ["check_model", "describe", "list_hardware", "show", "show_list", "show_values"]
+__all__ = ["show", "show_list", "show_values"]
 
 WIDTH: Final = 80
 
@@ -34,32 +31,6 @@ _FIXED: Final = (
     ("engine to engine", "overheads.hop.any.latency_s"),
     ("activation table load", "overheads.table_load.duration_s"),
 )
-
-
-def list_hardware() -> list[dict[str, Any]]:
-    """Return one record for each known model: names, cores, and rates of one physical core."""
-    records = []
-    for path in list_models():
-        view = load_hardware(path)
-        core = load_hardware(path, lnc=view.lnc_choices[0], working_cores=1)
-        records.append(
-            {
-                "name": view.name,
-                "chip": view.chip,
-                "core": read_model(path).core,
-                "cores_per_chip": view.cores_per_chip,
-                "lnc_choices": list(view.lnc_choices),
-                "lnc_default": view.lnc,
-                "tensor_bf16_flop_per_s": core.tensor_peak("bf16").value,
-                "hbm_stack_bytes_per_s": view.value(
-                    "memories.hbm.stack.bandwidth_bytes_per_s"
-                ).value,
-                "dma_link_bytes_per_s": core.memory_roofs("theoretical")[-1].value,
-                "instances": list(view.instances),
-                "path": str(path),
-            }
-        )
-    return records
 
 
 def show_list() -> str:
@@ -84,42 +55,6 @@ def show_list() -> str:
     return "\n".join([*_table(rows, "lllrrrrr"), "", "Instances", *_indented(names)])
 
 
-def describe(hardware: Hardware) -> dict[str, Any]:
-    """Return everything a view of a model says as plain data: roofs, ridges, modes, numbers."""
-    return {
-        "schema_version": 1,
-        "name": hardware.name,
-        "chip": hardware.chip,
-        "generation": hardware.generation,
-        "instances": list(hardware.instances),
-        "cores_per_chip": hardware.cores_per_chip,
-        "lnc": hardware.lnc,
-        "lnc_choices": list(hardware.lnc_choices),
-        "working_cores": hardware.working_cores,
-        "neighbours_busy": hardware.neighbours_busy,
-        "path": hardware.path,
-        "memory_ceilings": {
-            kind: asdict(roof)
-            for kind in ROOF_KINDS
-            if (roof := _ceiling(hardware, kind)) is not None
-        },
-        "ridges_flop_per_byte": {
-            dtype: {
-                kind: hardware.ridge(dtype, kind)
-                for kind in ROOF_KINDS
-                if kind != "vendor" and _ceiling(hardware, kind) is not None
-            }
-            for dtype in hardware.tensor_dtypes()
-        },
-        "vendor_ridge_flop_per_byte": (
-            hardware.vendor_ridge() if _ceiling(hardware, "vendor") else None
-        ),
-        "roofs": [asdict(roof) for roof in hardware.roofs()],
-        "modes": [asdict(rule) for rule in hardware.modes],
-        "values": {path: asdict(number) for path, number in hardware.values.items()},
-    }
-
-
 def show(hardware: Hardware) -> str:
     """Return the card of a model: roofs with kind and source, ridges, modes, fixed times."""
     sources = _Sources()
@@ -134,6 +69,8 @@ def show(hardware: Hardware) -> str:
         *_mode_table(hardware, sources),
         "",
         *_fixed_table(hardware, sources),
+        "",
+        *_notes(hardware),
         "",
         "Sources",
         *sources.lines(),
@@ -154,20 +91,6 @@ def show_values(hardware: Hardware) -> str:
         for path, number in hardware.values.items()
     ]
     return "\n".join(_table(rows, "lrlll"))
-
-
-def check_model(path: str | Path) -> str:
-    """Return one line that says a model file is sound; raise naming the first key that is not.
-
-    The file is parsed against the schema, and every view of it derives its roofs.
-    """
-    first = load_hardware(Path(path))
-    for lnc in first.lnc_choices:
-        for working in range(1, lnc + 1):
-            view = load_hardware(Path(path), lnc=lnc, working_cores=working)
-            view.roofs()
-            view.memory_ceiling()
-    return f"ok: {path}: {first.name}, {len(first.values)} numbers, {len(first.modes)} mode rules"
 
 
 def _head(hardware: Hardware) -> tuple[str, str]:
@@ -216,12 +139,20 @@ def _roof_table(hardware: Hardware, sources: _Sources) -> list[str]:
                 sources.cite(roof.source),
             )
         )
-    return _table(rows, "lrlllr") + (["  * one core, whatever the LNC"] if starred else [])
+    lines = _table(rows, "lrlllr")
+    if starred:
+        lines.append("  * one core, whatever the LNC")
+    chip = ", ".join(
+        f"{roof.name} {format_si(roof.value, roof.unit, digits=4)}"
+        for roof in hardware.chip_roofs()
+        if roof.dtype in ("", "bf16")
+    )
+    return [*lines, *textwrap.wrap(f"Whole chip: {chip}.", WIDTH)]
 
 
 def _ridge_table(hardware: Hardware) -> list[str]:
     kinds = [kind for kind in ROOF_KINDS if kind != "vendor"]
-    ceilings = [_ceiling(hardware, kind) for kind in kinds]
+    ceilings = [ceiling_or_none(hardware, kind) for kind in kinds]
     rows = [("Ridge, FLOP/B", *kinds)]
     rows.append(("  over", *("unknown" if roof is None else roof.name for roof in ceilings)))
     rows += [
@@ -235,7 +166,7 @@ def _ridge_table(hardware: Hardware) -> list[str]:
         for dtype in hardware.tensor_dtypes()
     ]
     lines = _table(rows, "lrrr")
-    if _ceiling(hardware, "vendor") is not None:
+    if ceiling_or_none(hardware, "vendor") is not None:
         lines += textwrap.wrap(
             f"The vendor's summary divides one core's bf16 peak by a whole stack: "
             f"{hardware.vendor_ridge():.2f} FLOP/B.",
@@ -288,11 +219,16 @@ def _fixed_table(hardware: Hardware, sources: _Sources) -> list[str]:
     return _table(rows, "lrllr")
 
 
-def _ceiling(hardware: Hardware, kind: str) -> Roof | None:
-    try:
-        return hardware.memory_ceiling(kind)
-    except HardwareModelError:
-        return None
+def _notes(hardware: Hardware) -> list[str]:
+    noted = [(roof.name, roof.note) for roof in hardware.roofs()]
+    noted += [
+        (label, hardware.values[path].note) for label, path in _FIXED if path in hardware.values
+    ]
+    texts: dict[str, str] = {}
+    for name, note in noted:
+        if note:
+            texts.setdefault(note, name)
+    return ["Notes", *_indented(f"{name}: {note}" for note, name in texts.items())]
 
 
 def _spread(number: Quantity | Roof, unit: str) -> str:

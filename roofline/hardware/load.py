@@ -20,6 +20,9 @@ GROUP: Final = "roofline.hardware"
 """Entry point group of models from other packages: each entry is the path of a TOML file."""
 
 
+_IGNORED: Final = str.maketrans("", "", "-_ ")
+
+
 def load_hardware(
     name_or_path: str | Path,
     *,
@@ -130,10 +133,15 @@ def _find(name_or_path: str | Path) -> Path:
     if direct.is_file():
         return direct
     names = known_names()
-    found = names.get(text.strip().lower())
+    found = {_plain(name): path for name, path in names.items()}.get(_plain(text))
     if found is None:
         known = ", ".join(names)
         raise HardwareModelError(
             f"unknown hardware {text!r}; known: {known}, or the path of a TOML file"
         )
     return found
+
+
+def _plain(name: str) -> str:
+    """Return a name as names are compared: ``NeuronCore-v3`` as ``neuroncorev3``."""
+    return name.lower().translate(_IGNORED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from roofline.dtypes import dtype_key
@@ -255,6 +255,29 @@ class Hardware(Numbers):
             if kind in (None, roof.kind)
             and resource in (None, roof.resource)
             and (wanted is None or roof.dtype in ("", wanted))
+        )
+
+    def chip_roofs(self) -> tuple[Roof, ...]:
+        """Return the theoretical roofs of the whole chip: every core, stack and DMA engine at work.
+
+        The vendor's printed chip totals (``chip.printed``) add other engines to the Tensor engine.
+        """
+        cores, view = self.cores_per_chip, self.working_cores
+        dma = next(roof for roof in self.memory_roofs("theoretical") if roof.resource == "dma")
+        per_core = [*(self.tensor_peak(key) for key in self.tensor_dtypes()), dma]
+        stack = self.value("memories.hbm.stack.bandwidth_bytes_per_s")
+        hbm = roof_from(
+            stack,
+            stack.value * self.value("memories.hbm.stacks_count").value,
+            name="HBM stacks",
+            resource="hbm",
+            unit="B/s",
+            kind="theoretical",
+            scope="chip",
+        )
+        return (
+            *(replace(roof, value=roof.value / view * cores, scope="chip") for roof in per_core),
+            hbm,
         )
 
     def _memory_roofs(self) -> Iterator[Roof]:

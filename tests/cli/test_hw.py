@@ -50,7 +50,14 @@ def test_card_fits_a_terminal_and_cites_every_source(run, name, lnc):
         return
     assert (code, err) == (0, "")
     assert max(map(len, out.splitlines())) <= 80
-    for heading in ("Roof ", "Ridge, FLOP/B", "Elements per lane", "Fixed times", "Sources"):
+    for heading in (
+        "Roof ",
+        "Ridge, FLOP/B",
+        "Elements per lane",
+        "Fixed times",
+        "Notes",
+        "Sources",
+    ):
         assert f"\n{heading}" in out
     cited = [line for line in out.split("\nSources\n")[1].splitlines() if line[:4].strip()]
     assert [int(line[:4]) for line in cited] == list(range(1, len(cited) + 1))

@@ -18,6 +18,8 @@ from roofline.hardware.load import known_names, list_models, load_hardware
         ("TRN2", "trn2"),
         ("Trainium2", "trn2"),
         ("NeuronCore-v3", "trn2"),
+        ("neuroncore v3", "trn2"),
+        ("NeuronCore_V3", "trn2"),
         ("v3", "trn2"),
         ("gen3", "trn2"),
         ("cayman", "trn2"),

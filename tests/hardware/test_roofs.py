@@ -175,6 +175,21 @@ def test_chip_totals_add_the_other_engines():
 
 
 @pytest.mark.parametrize("name", CHIPS)
+def test_roofs_of_the_chip_do_not_depend_on_the_view(name):
+    view = load_hardware(name)
+    core = one_core(name)
+    assert view.chip_roofs() == core.chip_roofs()
+    roofs = {(roof.resource, roof.dtype): roof for roof in view.chip_roofs()}
+    assert {roof.scope for roof in roofs.values()} == {"chip"}
+    bf16 = view.cores_per_chip * core.tensor_peak("bf16").value
+    assert roofs["tensor", "bf16"].value == pytest.approx(bf16, rel=EXACT)
+    stack, link, _ = MEMORY[name]
+    stacks = {"trn1": 2, "inf2": 2, "trn2": 4, "trn3": 4}[name]
+    assert roofs["hbm", ""].value == pytest.approx(stacks * stack, rel=EXACT)
+    assert roofs["dma", ""].value == pytest.approx(view.cores_per_chip * link, rel=EXACT)
+
+
+@pytest.mark.parametrize("name", CHIPS)
 def test_chip_memory_totals(name):
     view = load_hardware(name)
     stacks = view.value("memories.hbm.stacks_count").value

@@ -22,7 +22,8 @@ def command(context: click.Context) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_command(as_json: bool = False) -> None:
     """List the known models and the names they answer to."""
-    from roofline.hardware.card import list_hardware, show_list
+    from roofline.hardware.card import show_list
+    from roofline.hardware.describe import list_hardware
 
     click.echo(_json(list_hardware()) if as_json else show_list())
 
@@ -46,7 +47,8 @@ def show_command(
 
     NAME is a model, chip, core or instance name, or the path of a TOML file.
     """
-    from roofline.hardware.card import describe, show, show_values
+    from roofline.hardware.card import show, show_values
+    from roofline.hardware.describe import describe
     from roofline.hardware.load import load_hardware
 
     hardware = load_hardware(
@@ -63,7 +65,7 @@ def show_command(
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check_command(file: Path, as_json: bool) -> None:
     """Check a model FILE of your own against the schema."""
-    from roofline.hardware.card import check_model
+    from roofline.hardware.describe import check_model
 
     line = check_model(file)
     click.echo(_json({"path": str(file), "ok": True}) if as_json else line)
