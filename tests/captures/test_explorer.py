@@ -3,12 +3,14 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from roofline.captures import explorer
 from roofline.captures.explorer import explorer_command, open_via_explorer
 from roofline.errors import CaptureError
+from tests.captures.explorer_folder import tables, write_folder
 
 
 @pytest.fixture
@@ -99,3 +101,47 @@ def test_two_neffs_that_fit_need_a_choice(tool: Path, tmp_path: Path) -> None:
 def test_a_missing_path(tool: Path, tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="no such file"):
         open_via_explorer(tmp_path / "gone.ntff")
+
+
+def test_a_converted_trace_opens_and_its_folder_goes_with_it(
+    tool: Path, trace: Path, tmp_path: Path
+) -> None:
+    import gc
+
+    ready = write_folder(tmp_path / "ready", tables())
+    install(
+        tool,
+        "import shutil\nargs = sys.argv\n"
+        "data = pathlib.Path(args[args.index('--data-path') + 1])\n"
+        "name = args[args.index('--display-name') + 1]\n"
+        f"shutil.copytree({str(ready)!r}, data / 'profiles/global' / (name + '@latest'))\n"
+        f"pathlib.Path({str(tmp_path / 'data.txt')!r}).write_text(str(data))",
+    )
+    capture = open_via_explorer(trace)
+    assert capture.path == trace
+    assert capture.format == "explorer-parquet"
+    assert capture.metadata["via"].endswith("neuron-explorer")
+    assert capture.metadata["hardware"] == "trn2"
+    assert capture.instructions.num_rows == 40
+    folder = Path((tmp_path / "data.txt").read_text())
+    assert folder.is_dir()
+    del capture
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_the_option_of_commands(tool: Path, trace: Path) -> None:
+    import click
+    from click.testing import CliRunner
+
+    from roofline.cli.opening import capture_options, open_path
+
+    @click.command()
+    @click.argument("path")
+    @capture_options
+    def command(path: str, **options: Any) -> None:
+        click.echo(open_path(path, **options).format)
+
+    result = CliRunner().invoke(command, [str(trace), "--via", "explorer"])
+    assert isinstance(result.exception, CaptureError)
+    assert "is not on PATH" in str(result.exception)
