@@ -22,7 +22,7 @@ def test_a_saved_table_is_read_and_marked_as_sampled(tmp_path: Path) -> None:
     capture = open_capture(write_csv(tmp_path / "saved view.csv", "Instruction"))
     assert capture.format == "explorer-csv"
     assert capture.metadata["sampled"] is True
-    assert [(i.id, i.severity) for i in capture.quality][0] == ("sampled", "lost")
+    assert next((i.id, i.severity) for i in capture.quality) == ("sampled", "lost")
     rows = capture.table("instructions", ["start_ts", "engine", "id", "raw_flops"]).to_pylist()
     assert rows[0] == {"start_ts": 0, "engine": "tensor", "id": 2**61, "raw_flops": 0}
     assert rows[1]["raw_flops"] is None
