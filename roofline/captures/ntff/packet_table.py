@@ -100,6 +100,11 @@ class PacketTable:
         read[linked[casts]] = size[linked[casts]] * source[casts] // dest[casts]
         return read
 
+    def _queue_names(self) -> Any:
+        declared = np.array([ring is not None for ring in self.rings])[self.ring_of]
+        names = [queue_name(ring.name) if ring else "" for ring in self.rings]
+        return categories(np.where(declared, self.ring_of, -1), names)
+
     def columns(self) -> list[Column]:
         """Columns of the DMA packet table."""
         rows = self.decoded.dma
@@ -149,8 +154,8 @@ class PacketTable:
             ),
             Column(
                 name="queue_name",
-                make=lambda: named([queue_name(ring.name) if ring else "" for ring in self.rings]),
-                meaning="name of the queue; empty where the file does not declare it",
+                make=self._queue_names,
+                meaning="name of the queue; null where the file does not declare it",
             ),
             Column(
                 name="queue_idx",

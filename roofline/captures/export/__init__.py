@@ -1,0 +1,3 @@
+"""Writers of captures in other tools' formats."""
+
+from __future__ import annotations

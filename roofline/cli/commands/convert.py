@@ -1,0 +1,59 @@
+"""``roofline convert``: write a capture in other tools' formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from roofline.cli.opening import capture_options, open_path
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Folder for Parquet, file (.json or .json.gz) for Perfetto.",
+)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["parquet", "perfetto"]),
+    default="parquet",
+    show_default=True,
+    help="Parquet tables as the Explorer names them, or a timeline for ui.perfetto.dev.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@capture_options
+def command(
+    path: Path,
+    output: Path,
+    kind: str,
+    *,
+    as_json: bool,
+    vendor: bool,
+    via: str | None,
+    neff: Path | None,
+    program: str | None,
+) -> None:
+    """Write the capture PATH as Parquet tables or as a timeline.
+
+    The tables carry the vendor's names, engine spelling and core numbers, so scripts for Explorer
+    profiles read them; beside them the columns that only we derive, unless --vendor is given.
+    """
+    import json
+
+    from roofline.captures.export.targets import write_capture
+
+    capture = open_path(path, vendor=vendor, via=via, neff=neff, program=program)
+    written = write_capture(capture, output, kind)
+    if as_json:
+        click.echo(json.dumps({"output": str(output), "format": kind, "rows": written}, indent=1))
+    else:
+        counts = ", ".join(f"{name} {count:,}" for name, count in written.items())
+        click.echo(f"{output}: {counts}")
