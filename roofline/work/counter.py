@@ -14,7 +14,7 @@ from torch.nn.modules.module import (
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from roofline.work.recorder import Recorder
+from roofline.work.recorder import Recorder, is_composite, operator_name
 from roofline.work.registry import op_key, user_registered
 from roofline.work.trace import unread
 from roofline.work.work import Work
@@ -80,7 +80,7 @@ class _Functions(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = _FUNCTIONS.get(func)
         if name is None and isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
-            name = _overload_name(func) if _keeps(_overload_name(func)) else None
+            name = operator_name(func) if _keeps(operator_name(func)) else None
         if name is None or self.recorder.paused:
             return func(*args, **(kwargs or {}))
         with self.recorder.pause():
@@ -106,8 +106,8 @@ class _Dispatch(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return func(*args, **kwargs)
         composite = self._composite.get(func)
         if composite is None:
-            composite = self._composite[func] = _is_composite(func) and not _keeps(
-                _overload_name(func)
+            composite = self._composite[func] = is_composite(func) and not _keeps(
+                operator_name(func)
             )
         if composite:  # inference mode hands these over undecomposed
             with self:
@@ -122,18 +122,6 @@ class _Dispatch(TorchDispatchMode):  # type: ignore[no-untyped-call]
         else:
             recorder.record(func, args, kwargs, out)
         return out
-
-
-def _overload_name(func: Any) -> str:
-    overload = getattr(func, "default", func)
-    return str(overload.name()) if hasattr(overload, "name") else str(func)
-
-
-def _is_composite(func: Any) -> bool:
-    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
-    return isinstance(func, torch._ops.OpOverload) and has_kernel(
-        _overload_name(func), "CompositeImplicitAutograd"
-    )
 
 
 _graph_task: Callable[[], int] = getattr(torch._C, "_current_graph_task_id", lambda: -1)

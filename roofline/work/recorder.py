@@ -22,7 +22,7 @@ from roofline.work.specs import TensorSpec
 from roofline.work.trace import UNKNOWN, Trace, Use
 from roofline.work.work import OpCount
 
-__all__ = ["Recorder", "tensors_in"]
+__all__ = ["Recorder", "is_composite", "operator_name", "tensors_in"]
 
 _POINTWISE = getattr(torch.Tag, "pointwise", None)
 _REDUCTION = getattr(torch.Tag, "reduction", None)  # newer than the oldest torch supported
@@ -32,6 +32,7 @@ class _Operator(NamedTuple):
     name: str
     formula: Formula | None
     free: bool
+    may_copy: bool
     out_names: frozenset[str]
     copies: bool
 
@@ -103,6 +104,12 @@ class Recorder:
         writes: list[Use] = []
         results: list[Any] = []
         outputs = tuple(self._plain(item, writes, results) for item in _flat(out))
+        if not reads and not writes:  # markers for profilers, checks: nothing a device does
+            return
+        if operator.may_copy and not {use.value for use in writes}.isdisjoint(
+            use.value for use in reads
+        ):
+            return
         if operator.copies:
             reads = reads[1:]  # the target of a copy is not read
         reads = [use for use in reads if not use.spec.on_host]
@@ -188,18 +195,39 @@ class Recorder:
         )
 
     def _describe(self, func: Any) -> _Operator:
-        name = func if isinstance(func, str) else _name(func)
+        name = func if isinstance(func, str) else operator_name(func)
         schema = getattr(func, "_schema", None)
-        free = False
+        view = may_copy = False
         outs: frozenset[str] = frozenset()
         if schema is not None:
             aliases = [r.alias_info for r in schema.returns]
-            free = any(a is not None and not a.is_write for a in aliases)
+            view = any(a is not None and not a.is_write for a in aliases)
+            # reshape, to, contiguous ...: a view where it can be, else a copy
+            may_copy = view and is_composite(func)
             outs = frozenset(a.name for a in schema.arguments if getattr(a, "is_out", False))
-        formula = find_formula(name) or _formula_by_tag(getattr(func, "tags", ()))
-        operator = _Operator(name, formula, free, outs, op_key(name) == "copy")
+        formula = find_formula("clone" if may_copy else name) or _formula_by_tag(
+            getattr(func, "tags", ())
+        )
+        operator = _Operator(
+            name, formula, view and not may_copy, may_copy, outs, op_key(name) == "copy"
+        )
         self._operators[func] = operator
         return operator
+
+
+def is_composite(func: Any) -> bool:
+    """Return whether torch takes the operator apart before it reaches a device."""
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    return isinstance(func, torch._ops.OpOverload) and has_kernel(
+        operator_name(func), "CompositeImplicitAutograd"
+    )
+
+
+def operator_name(func: Any) -> str:
+    """Return ``namespace::name`` of a torch operator, or the name of any other callable."""
+    overload = getattr(func, "default", func) if hasattr(func, "overloads") else func
+    name = getattr(overload, "name", None)
+    return str(name() if callable(name) else getattr(func, "__name__", func))
 
 
 def _kept(shape: Any, dtype: torch.dtype, host: bool) -> _Kept:
@@ -213,13 +241,6 @@ def _kept(shape: Any, dtype: torch.dtype, host: bool) -> _Kept:
 
 def _with_read(cost: Cost, read: int) -> Cost:
     return replace(cost, read_bytes=read)
-
-
-def _name(func: Any) -> str:
-    name = getattr(func, "name", None)
-    if callable(name):
-        return str(name())
-    return str(getattr(func, "__name__", func))
 
 
 def _formula_by_tag(tags: Iterable[Any]) -> Formula | None:

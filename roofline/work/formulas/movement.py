@@ -10,10 +10,10 @@ from roofline.work.specs import TensorSpec
 __all__ = ["FREE"]
 
 FREE: Final = str.split(
-    "view reshape _unsafe_view _reshape_alias _reshape_copy expand expand_as permute "
-    "transpose t numpy_T mT adjoint select slice narrow squeeze unsqueeze split "
-    "split_with_sizes unsafe_split unsafe_chunk chunk unbind detach alias as_strided "
-    "unfold diagonal movedim moveaxis swapaxes flatten unflatten view_as ravel "
+    "view broadcast_tensors reshape _unsafe_view _reshape_alias _reshape_copy expand "
+    "expand_as permute transpose t numpy_T mT adjoint select slice narrow squeeze "
+    "unsqueeze split split_with_sizes unsafe_split unsafe_chunk chunk unbind detach alias "
+    "as_strided unfold diagonal movedim moveaxis swapaxes flatten unflatten view_as ravel "
     "view_as_real view_as_complex lift_fresh empty empty_like new_empty empty_strided "
     "new_empty_strided sym_size sym_stride sym_numel size stride is_same_size item "
     "_local_scalar_dense resolve_conj resolve_neg conj _conj real imag broadcast_to "

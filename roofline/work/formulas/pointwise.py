@@ -55,6 +55,7 @@ ACTIVATIONS: Final[dict[str, tuple[int, int]]] = {
     "hardshrink": (2, 0),
     "softshrink": (3, 0),
     "prelu": (2, 0),
+    "_prelu_kernel": (2, 0),
     "softsign": (3, 0),
     "tanhshrink": (1, 1),
     "logit": (2, 1),
@@ -64,6 +65,7 @@ ACTIVATIONS: Final[dict[str, tuple[int, int]]] = {
 # name -> arithmetic operations and functions per element, from the derivative's definition
 _BACKWARD: Final[dict[str, tuple[int, int]]] = {
     "threshold_backward": (1, 0),
+    "_prelu_kernel_backward": (3, 0),
     "leaky_relu_backward": (2, 0),
     "sigmoid_backward": (3, 0),
     "tanh_backward": (3, 0),
