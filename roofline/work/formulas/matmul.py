@@ -86,7 +86,7 @@ def addmm(call: Call) -> Cost:
     if call.key == "addbmm":
         shape = shape[1:]
     out = call.outputs[0] if call.outputs else TensorSpec(shape, bias.dtype)
-    beta, alpha = call.kwargs.get("beta", 1), call.kwargs.get("alpha", 1)
+    beta, alpha = call.argument(3, "beta", 1), call.argument(4, "alpha", 1)
     steps = (beta != 0) + (beta not in (0, 1)) + (alpha != 1)
     dtype = multiply_dtype(left.dtype, right.dtype)
     return matmul_cost(call, macs, out, extra=steps * out.numel if steps else None, dtype=dtype)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from roofline.dtypes import dtype_key
+from roofline.errors import WorkError
 from roofline.work.registry import Call, Cost, formula
 from roofline.work.specs import TensorSpec
 
@@ -25,8 +27,49 @@ FREE: Final = str.split(
 """Operators that only rename or reserve memory."""
 
 
+_SAME_SHAPE: Final = frozenset(str.split(
+    "clone contiguous copy _copy_from roll flip type_as float half bfloat16 double rot90 "
+    "lift_fresh_copy _pin_memory channel_shuffle matrix_copy detach_copy alias_copy triu tril fill "
+    "zero zeros_like ones_like full_like rand_like randn_like dropout native_dropout bernoulli "
+    "normal uniform scatter scatter_add scatter_reduce index_add index_put index_copy index_fill "
+    "_index_put_impl masked_scatter put _unsafe_index_put index_reduce unsafe_index_put "
+    "slice_scatter select_scatter as_strided_scatter diagonal_scatter"
+))  # fmt: skip
+_CAST: Final = {"float": "fp32", "half": "fp16", "bfloat16": "bf16", "double": "fp64"}
+# c10::ScalarType, as traces print a dtype argument
+_SCALAR_TYPES: Final = {
+    0: "uint8", 1: "int8", 2: "int16", 3: "int32", 4: "int64", 5: "fp16", 6: "fp32", 7: "fp64",
+    11: "bool", 15: "bf16", 23: "fp8_e5m2", 24: "fp8_e4m3",
+}  # fmt: skip
+
+
 def _outputs(call: Call) -> tuple[TensorSpec, ...]:
-    return call.outputs or call.inputs[:1]
+    """Return the outputs, inferred where the operator's signature tells them."""
+    if call.outputs:
+        return call.outputs
+    first = call.tensor(0)
+    if call.key in _SAME_SHAPE:
+        return (TensorSpec(first.shape, _CAST.get(call.key, first.dtype)),)
+    if call.key in ("to", "_to_copy", "convert_element_type", "_cast", "cast"):
+        wanted = call.argument(1, "dtype")
+        if isinstance(wanted, TensorSpec):
+            wanted = wanted.dtype
+        if wanted is not None:
+            wanted = _SCALAR_TYPES.get(wanted, "") if isinstance(wanted, int) else wanted
+            return (TensorSpec(first.shape, dtype_key(str(wanted))),)
+    if call.key in ("cat", "concat", "stack", "hstack", "vstack", "dstack"):
+        total = sum(spec.numel for spec in call.inputs)
+        return (TensorSpec((total,), first.dtype),)
+    if call.key in ("index_select", "gather", "take", "take_along_dim"):
+        shape = call.tensor(1).shape
+        if call.key == "index_select":
+            dim = call.argument(1, "dim", 0)
+            shape = tuple(shape[0] if i == dim % len(first.shape) else n
+                          for i, n in enumerate(first.shape))  # fmt: skip
+        return (TensorSpec(shape, first.dtype),)
+    if call.key == "embedding":
+        return (TensorSpec((*call.tensor(1).shape, *first.shape[1:]), first.dtype),)
+    raise WorkError(f"{call.name}: its result does not follow from its inputs; give outputs")
 
 
 @formula(*FREE)
@@ -67,14 +110,6 @@ def copy(call: Call) -> Cost:
         source = call.inputs[1 if call.key == "copy" else 0]  # copy_ does not read its target
         out = call.outputs[0] if call.outputs else call.inputs[0]
         return _move(call, read=0 if source.on_host else _reach(source, out))
-    out_bytes = sum(spec.numel for spec in _outputs(call))
-    if len(call.inputs) == 1 and not call.inputs[0].on_host:
-        source = call.inputs[0]
-        return (
-            _move(call, read=TensorSpec((min(source.numel, out_bytes),), source.dtype).bytes)
-            if isinstance(source.numel, int)
-            else _move(call)
-        )
     return _move(call)
 
 
@@ -130,9 +165,6 @@ def gather(call: Call) -> Cost:
     outputs = _outputs(call)
     out = outputs[0]
     table = call.tensor(0)
-    if not call.outputs and call.key == "embedding" and len(call.inputs) > 1:
-        out = TensorSpec((*call.tensor(1).shape, table.shape[-1]), table.dtype)
-        outputs = (out,)
     if call.key in ("masked_select", "nonzero"):
         return _move(call)
     indices = sum(spec.bytes for spec in call.inputs[1:])

@@ -135,7 +135,7 @@ def _usual(out: TensorSpec) -> str:
 @formula(*ARITHMETIC)
 def arithmetic(call: Call) -> Cost:
     """One operation per output element; ``add`` with a factor other than 1 is two."""
-    factor = call.kwargs.get("alpha", 1)
+    factor = call.argument(2, "alpha", 1) if call.key in ("add", "sub", "rsub") else 1
     two_sided = call.key in ("clamp", "clip", "hardtanh", "relu6") and (
         call.key in ("hardtanh", "relu6")
         or (call.argument(1, "min") is not None and call.argument(2, "max") is not None)
