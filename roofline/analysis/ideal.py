@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from roofline.intervals import Int64Array
 
-__all__ = ["Ideal", "ideal_work", "operation_of", "tensor_cycles_per_column"]
+__all__ = ["Ideal", "ideal_ps", "ideal_work", "operation_of", "tensor_cycles_per_column"]
 
 Floats = npt.NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from roofline.analysis.columns import has, integers
 from roofline.analysis.dataset import Builder, ratio
 from roofline.analysis.dma_use import add_dma
 from roofline.analysis.grouping import BY, Groups, labelled
-from roofline.analysis.ideal import ideal_cycles
+from roofline.analysis.ideal import ideal_ps, ideal_work
 from roofline.analysis.timeline import (
     KINDS,
     Timeline,
@@ -250,13 +250,13 @@ def _add_ideal(
 ) -> None:
     if hardware is None:
         return
-    cycles = ideal_cycles(capture.instructions, lines)
-    hertz = np.array(
-        [hardware.clock_hz(name) if name in COMPUTE_ENGINES else np.nan for name in lines.engines]
-    )
-    ideal_ps = cycles * (1e12 / hertz[lines.engine])
-    rows = np.flatnonzero(np.isfinite(ideal_ps))
-    whole = np.where(np.isfinite(ideal_ps), np.rint(np.nan_to_num(ideal_ps)), 0).astype(np.int64)
+    work = ideal_work(capture.instructions, lines, hardware)
+    whole = ideal_ps(work.cycles, lines, hardware)
+    rows = np.flatnonzero(np.isfinite(work.cycles))
+    if not has(capture.instructions, "element_passes"):
+        passes = np.nan_to_num(work.passes).astype(np.int64)
+        unit, meaning = AMOUNTS["element_passes"]
+        out.add("element_passes", dims, shaped(groups.spread(rows, passes)), unit, meaning)
     ideal, covered = shaped(groups.spread(rows, whole)), shaped(groups.merged(rows))
     out.add(
         "ideal_ps",
