@@ -12,7 +12,7 @@ import numpy as np
 
 from roofline.analysis.activity import Activity, activity
 from roofline.analysis.columns import codes, has, integers, known
-from roofline.analysis.timeline import DmaTimeline, Timeline
+from roofline.analysis.timeline import PS_PER_NS, DmaTimeline, Timeline
 from roofline.captures.capture import Capture
 from roofline.engines import ENGINES
 from roofline.hardware.model import Hardware
@@ -60,6 +60,12 @@ def derived_summary(capture: Capture, hardware: Hardware | None = None) -> dict[
         fields |= _dma(found.dma, total_s)
     fields["total_active_time"] = ps_to_s(_all_active(found))
     fields["total_active_time_percent"] = fields["total_active_time"] / total_s
+    if capture.has("tensors"):
+        fields |= _sizes(capture.tensors)
+    if capture.has("transfers"):
+        fields |= _transfers(capture.table("transfers"))
+    if capture.has("throttle") and found.instructions is not None:
+        fields |= _throttle(capture.throttle, int(found.instructions.end.max()) // PS_PER_NS)
     if hardware is not None:
         fields |= _utilization(fields, hardware, total_s)
     return fields
@@ -146,6 +152,55 @@ def _dma(dma: DmaTimeline, total_s: float) -> dict[str, Any]:
     return fields
 
 
+def _sizes(table: pa.Table) -> dict[str, Any]:
+    kind, names = codes(table, "type")
+    size = integers(table, "size")
+    of = {name: int(size[kind == code].sum()) for code, name in enumerate(names)}
+    inputs = of.get("IN", 0) + of.get("WEIGHT", 0)
+    return {
+        "inputs_and_weights_size_bytes": inputs,
+        "inputs_outputs_weights_size_bytes": inputs + of.get("OUT", 0),
+        **({"weight_size_bytes": of["WEIGHT"]} if "WEIGHT" in of else {}),
+    }
+
+
+def _transfers(table: pa.Table) -> dict[str, Any]:
+    """Static transfers as the vendor sums them: moved bytes over the number of transfers."""
+    if not table.num_rows:
+        return {}
+    size = int(integers(table, "transfer_bytes").sum())
+    return {
+        "dma_transfer_count": table.num_rows,
+        "dma_transfer_total_bytes": size,
+        "dma_transfer_average_bytes": size / table.num_rows,
+    }
+
+
+def _throttle(table: pa.Table, last_ns: int) -> dict[str, Any]:
+    """Limits of the Tensor engine: whole ns over the ns of the last instruction, as the vendor."""
+    fields: dict[str, Any] = {}
+    kind, names = codes(table, "type")
+    k, n, length = (integers(table, name) for name in ("k", "n", "duration"))
+    for core in np.unique(integers(table, "pcore_idx")).tolist():
+        mine = integers(table, "pcore_idx") == core
+        limited = np.flatnonzero(mine & (k < n))
+        fields[f"throttle_active_nc{core}_time_ns"] = int(length[limited].sum())
+        whole = 0.0
+        for code, name in enumerate(names):
+            rows = np.flatnonzero(mine & (kind == code))
+            if not len(rows):
+                continue
+            lasts = int(length[rows].sum())
+            weighted = float((length[rows] * (k[rows] / n[rows])).sum())
+            whole += weighted
+            fields[f"throttle_{name}_active_time_nc{core}_percent"] = lasts / last_ns
+            fields[f"throttle_{name}_avg_util_limit_nc{core}_percent"] = (
+                weighted / lasts if lasts else float("nan")
+            )
+        fields[f"throttle_avg_util_limit_nc{core}_percent"] = whole / last_ns
+    return fields
+
+
 def _all_active(found: Activity) -> int:
     starts, ends = [], []
     if found.instructions is not None:
@@ -164,7 +219,17 @@ def _utilization(fields: dict[str, Any], hardware: Hardware, total_s: float) -> 
     peak *= hardware.clock_hz("tensor")
     cores = hardware.lnc
     stack = hardware.value("memories.hbm.vendor.bandwidth_bytes_per_s").value
-    result: dict[str, Any] = {"peak_flops_bandwidth_ratio": peak / stack}
+    clock = hardware.clock_hz("sync")  # the core's base clock
+    result: dict[str, Any] = {
+        "peak_flops_bandwidth_ratio": peak / stack,
+        "neuroncore_cycle_count": int(total_s * clock),
+    }
+    if "dma_active_time" in fields:
+        result["dma_active_cycles"] = int(fields["dma_active_time"] * clock)
+    if "inputs_and_weights_size_bytes" in fields:
+        result["mbu_min_read_util_percent"] = (
+            fields["inputs_and_weights_size_bytes"] / total_s / stack
+        )
     moved = None
     if "hbm_read_bytes" in fields and "hbm_write_bytes" in fields:
         moved = fields["hbm_read_bytes"] + fields["hbm_write_bytes"]

@@ -58,6 +58,7 @@ class Parsed:
     inner_wait: int = -1
     inner_value: int = 0
     inner_name: str = ""
+    barrier: bool = False
     signal: int = -1
     dtype_in: str = ""
     dtype_out: str = ""
@@ -85,7 +86,7 @@ class Operands:
 
     ``wait`` is the semaphore an instruction waits for before it starts (events count from
     ``EVENT``), ``inner_wait`` the one an EVENT_SEMAPHORE waits for inside, ``signal`` the one it
-    updates at its end. ``elements`` are per partition, the larger of input and output; a matmul
+    updates at its end, ``barrier`` marks a wait at a barrier of the runtime. ``elements`` are per partition, the larger of input and output; a matmul
     multiplies ``rows`` x ``columns`` with ``elements`` moving columns. ``dma_*`` describe the
     transfer a DMA instruction issues: payload, smallest contiguous element, memories.
     """
@@ -159,6 +160,8 @@ def _read_waits(found: Parsed, opcode: str, text: str) -> None:
         if 0 <= inside < wait.start():
             found.inner_wait, found.inner_value = _number(wait), int(wait[5])
             found.inner_name = wait[3] or ""
+            # a dollar marks what the runtime put in, and it puts only barriers of this form
+            found.barrier = wait[0].startswith("$S")
         elif found.wait < 0:
             found.wait, found.wait_value, found.wait_name = (
                 _number(wait),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KINDS",
+    "PS_PER_NS",
     "WAIT_OPCODES",
     "DmaTimeline",
     "Timeline",
