@@ -85,10 +85,11 @@ class Operands:
     """Columns of what the texts say, one entry a row of the instruction table.
 
     ``wait`` is the semaphore an instruction waits for before it starts (events count from
-    ``EVENT``), ``inner_wait`` the one an EVENT_SEMAPHORE waits for inside, ``signal`` the one it
-    updates at its end, ``barrier`` marks a wait at a barrier of the runtime. ``elements`` are per partition, the larger of input and output; a matmul
-    multiplies ``rows`` x ``columns`` with ``elements`` moving columns. ``dma_*`` describe the
-    transfer a DMA instruction issues: payload, smallest contiguous element, memories.
+    ``EVENT``), ``inner_wait`` the one an EVENT_SEMAPHORE waits for inside (``barrier``: one of the
+    runtime's), ``signal`` the one it updates at its end. ``elements`` are per partition, the larger
+    of input and output; a matmul multiplies ``rows`` x ``columns`` with ``elements`` moving
+    columns. ``dma_*`` describe the transfer a DMA instruction issues: payload, smallest contiguous
+    element, memories.
     """
 
     parsed: tuple[Parsed, ...]

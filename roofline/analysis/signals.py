@@ -166,4 +166,5 @@ def _names(capture: Capture, lines: Timeline, operands: Operands) -> dict[tuple[
 
 def _first_of_each(core: Int64Array, number: Int64Array) -> Int64Array:
     _, first = np.unique(core * (1 << 32) + number, return_index=True)
-    return first[number[first] >= 0]
+    named: Int64Array = first[number[first] >= 0]
+    return named
