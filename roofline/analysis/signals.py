@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from roofline.analysis.columns import codes, has, integers
-from roofline.analysis.operands import Operands, signaller
+from roofline.analysis.operands import EVENT, Operands, signaller
 from roofline.analysis.timeline import PS_PER_NS, Timeline, base_ns
 from roofline.captures.capture import Capture
 from roofline.engines import VENDOR_NAMES, engine_key
 from roofline.errors import RooflineError
 from roofline.intervals import Int64Array
+
+_SEMAPHORE: Final = re.compile(r"(?:([SE])\[)?(\d+)\]?(?: \(([^)]*)\))?")
 
 __all__ = ["NEVER", "Signals", "read_signals"]
 
@@ -88,18 +91,21 @@ class Signals:
 def read_signals(capture: Capture, lines: Timeline, operands: Operands) -> Signals:
     """Return the semaphore updates of a capture; empty where it has no such table."""
     names = _names(capture, lines, operands)
-    if not capture.has("semaphores"):
+    table = capture.semaphores if capture.has("semaphores") else None
+    if table is None or not has(table, "timestamp", "id", "value"):
         return Signals(histories={}, sources=(), names=names, slack_ps=PS_PER_NS)
-    table = capture.semaphores
     exact = has(table, "timestamp_ps")
     if exact:
         time = integers(table, "timestamp_ps") - base_ns(capture) * PS_PER_NS
     else:
         time = (integers(table, "timestamp") - base_ns(capture)) * PS_PER_NS
-    number = _numbers(table, "id")
+    number, told = _numbers(table, "id")
     value = integers(table, "value")
     core = integers(table, "pcore_idx") if has(table, "pcore_idx") else np.zeros(len(value), int)
     source, sources = _sources(table)
+    for at, text in told.items():
+        for one in np.unique(core).tolist():
+            names.setdefault((int(one), at), signaller(text))
     order = np.lexsort((np.arange(len(time)), time, number, core))
     pair = core[order] * (1 << 32) + number[order]
     histories = {}
@@ -119,15 +125,18 @@ def read_signals(capture: Capture, lines: Timeline, operands: Operands) -> Signa
     )
 
 
-def _numbers(table: Any, name: str) -> Int64Array:
+def _numbers(table: Any, name: str) -> tuple[Int64Array, dict[int, str]]:
+    """Return semaphore numbers by row, and the names that stand beside them in the text."""
     import pyarrow as pa
 
     if pa.types.is_integer(table.schema.field(name).type):
-        return integers(table, name)
+        return integers(table, name), {}
     code, texts = codes(table, name)
-    of = [int(text) if text.lstrip("-").isdigit() else -1 for text in texts]
+    matches = [_SEMAPHORE.fullmatch(text.strip()) for text in texts]
+    of = [int(match[2]) + (EVENT if match[1] == "E" else 0) if match else -1 for match in matches]
     numbers: Int64Array = np.array([*of, -1], np.int64)[code]
-    return numbers
+    named = {number: match[3] for number, match in zip(of, matches, strict=True) if match}
+    return numbers, {number: text for number, text in named.items() if text}
 
 
 def _sources(table: Any) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
@@ -145,22 +154,22 @@ def _sources(table: Any) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
 
 def _names(capture: Capture, lines: Timeline, operands: Operands) -> dict[tuple[int, int], str]:
     """Name the signaller of each semaphore from what waits for it and what issues it."""
-    queues: tuple[str, ...] = ()
-    if capture.has("dma") and has(capture.dma, "queue_name"):
-        queues = tuple(codes(capture.dma, "queue_name")[1])
     names: dict[tuple[int, int], str] = {}
     core = lines.core
-    issued = operands.integers("dma_semaphore")[lines.row]
-    for row in _first_of_each(core, issued):
-        engine = lines.engines[lines.engine[row]]
-        word = VENDOR_NAMES.get(engine, engine)
-        queue = next((name for name in queues if word in name and "Dynamic" in name), engine)
-        names[int(core[row]), int(issued[row])] = f"dma:{queue}"
     for number, text in (("wait", "wait_name"), ("inner_wait", "inner_name")):
         waited, told = operands.integers(number)[lines.row], operands.names(text)[lines.row]
         named = np.flatnonzero(told.astype(bool))
-        for row in named[_first_of_each(core[named], waited[named])]:
+        for row in named[_first_of_each(core[named], waited[named])].tolist():
             names.setdefault((int(core[row]), int(waited[row])), signaller(told[row]))
+    queues: tuple[str, ...] = ()
+    if capture.has("dma") and has(capture.dma, "queue_name"):
+        queues = tuple(codes(capture.dma, "queue_name")[1])
+    issued = operands.integers("dma_semaphore")[lines.row]
+    for row in _first_of_each(core, issued).tolist():
+        engine = lines.engines[lines.engine[row]]
+        word = VENDOR_NAMES.get(engine, engine)
+        queue = next((name for name in queues if word in name and "Dynamic" in name), engine)
+        names.setdefault((int(core[row]), int(issued[row])), f"dma:{queue}")
     return names
 
 

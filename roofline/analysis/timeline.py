@@ -100,7 +100,11 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DmaTimeline:
-    """DMA packets as columns: bytes, class, queue, engine; -1 or an empty list where not known."""
+    """DMA packets as columns; -1 or an empty list where not known.
+
+    ``size`` in bytes, ``kind`` indexes ``classes`` (who built the descriptors), ``queue`` indexes
+    ``queues``, ``index`` is the number of the ring, ``engine`` the DMA engine.
+    """
 
     classes: tuple[str, ...]
     queues: tuple[str, ...]
@@ -110,6 +114,7 @@ class DmaTimeline:
     size: Int64Array
     kind: Codes
     queue: Codes
+    index: Int64Array
     engine: Int64Array
     row: Int64Array
 
@@ -221,10 +226,6 @@ def dma_timeline(capture: Capture, where: str | None = None) -> DmaTimeline:
     none = np.full(table.num_rows, -1, np.int32)
     kind, classes = codes(table, "queue_type") if has(table, "queue_type") else (none, [])
     queue, queues = codes(table, "queue_name") if has(table, "queue_name") else (none, [])
-    if has(table, "engine_idx"):
-        engine = np.where(known(table, "engine_idx"), integers(table, "engine_idx"), -1)
-    else:
-        engine = none.astype(np.int64)
     timeline = DmaTimeline(
         classes=tuple(classes),
         queues=tuple(queues),
@@ -233,11 +234,20 @@ def dma_timeline(capture: Capture, where: str | None = None) -> DmaTimeline:
         end=np.maximum(start, end),
         size=integers(table, "transfer_bytes"),
         kind=kind,
-        queue=queue,
-        engine=engine,
+        queue=np.array([*(-1 if not name else at for at, name in enumerate(queues)), -1], np.int32)[
+            queue
+        ],
+        index=_optional(table, "queue_idx"),
+        engine=_optional(table, "engine_idx"),
         row=np.arange(table.num_rows),
     )
     return timeline.take(_matching(table, where)) if where else timeline
+
+
+def _optional(table: pa.Table, name: str) -> Int64Array:
+    if not has(table, name):
+        return np.full(table.num_rows, -1, np.int64)
+    return np.where(known(table, name), integers(table, name), -1)
 
 
 def _core(table: pa.Table) -> Int64Array:

@@ -17,6 +17,9 @@ __all__ = ["WINDOWS", "Phases", "Window", "find_phases", "resolve_window"]
 WINDOWS: Final = ("body", "total")
 """Named windows; any other is written ``from..to``, such as ``10us..50us``."""
 
+_SILENT_FROM_PS: Final = 100_000_000
+"""Shorter silence can be a latency of the kernel: a DMA has 1 to 2 us, a first run 1 ms and more."""
+
 _CONTROL: Final = KINDS.index("control")
 _TABLE_LOAD: Final = KINDS.index("table_load")
 
@@ -46,8 +49,8 @@ class Phases:
     """Start-up, body and tail of one execution, ps since the capture's zero.
 
     The body runs from the first to the last useful instruction or byte. ``silent_ps`` is the
-    length of a gap that was left out of it: one in which the device records nothing at all and
-    that is longer than everything else between first and last; the body is the part behind it.
+    length of a gap that was left out of it: over 100 us in which the device records nothing at all,
+    and longer than everything else between first and last; the body is the part behind it.
     """
 
     first_ps: int
@@ -114,7 +117,7 @@ def _without_silence(first: int, last: int, useful: Intervals, alive: Intervals)
     if len(silence):
         longest = int(np.argmax(silence.lengths))
         length = int(silence.lengths[longest])
-        if length > (end - start) - length:
+        if length > max(_SILENT_FROM_PS, (end - start) - length):
             silent = length
             start = int(useful.starts[np.searchsorted(useful.starts, silence.ends[longest])])
     return Phases(
