@@ -18,7 +18,7 @@ WINDOWS: Final = ("body", "total")
 """Named windows; any other is written ``from..to``, such as ``10us..50us``."""
 
 _SILENT_FROM_PS: Final = 100_000_000
-"""Shorter silence can be a latency of the kernel: a DMA has 1 to 2 us, a first run 1 ms and more."""
+"""Shorter silence can be a latency: a DMA needs 1 to 2 us, a first run 1 ms and more."""
 
 _CONTROL: Final = KINDS.index("control")
 _TABLE_LOAD: Final = KINDS.index("table_load")
