@@ -101,7 +101,11 @@ def _work(table: pa.Table, lines: Timeline) -> dict[str, Any]:
     if has(table, "raw_flops"):
         flops = integers(table, "raw_flops")
         fields["hardware_flops"] = int(flops[lines.row].sum())
-        if has(table, "tensor_instruction_type"):
+        multiplies = known(table, "raw_flops") & (flops > 0)
+        # second-generation traces do not mark transposes: then their FLOP are not known
+        if has(table, "tensor_instruction_type") and np.all(
+            known(table, "tensor_instruction_type")[multiplies]
+        ):
             kind, names = codes(table, "tensor_instruction_type")
             transposes = kind == (names.index("TRANSPOSE") if "TRANSPOSE" in names else -2)
             fields["transpose_flops"] = int(flops[transposes].sum())

@@ -1,0 +1,62 @@
+"""One question, one answer: utilization and idle causes of the same window, for a command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from roofline.analysis.idle import idle_causes
+from roofline.analysis.utilization import utilization
+from roofline.captures.capture import Capture
+from roofline.errors import MissingTableError
+from roofline.hardware.model import Hardware
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["EngineView", "engine_view"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineView:
+    """A utilization and, where the whole of the window was asked for, its idle causes.
+
+    ``by`` are the dimensions beside engine and core, ``dims`` those of the main variables.
+    """
+
+    use: xr.Dataset
+    idle: xr.Dataset | None
+    by: tuple[str, ...]
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """Dims of ``active_ps``, or of ``dma_active_ps`` where only packets were asked for."""
+        name = "active_ps" if "active_ps" in self.use else "dma_active_ps"
+        return tuple(map(str, self.use[name].dims))
+
+
+def engine_view(
+    capture: Capture,
+    *,
+    window: str = "body",
+    by: Sequence[str] = (),
+    where: str | None = None,
+    bins: int | None = None,
+    hardware: Hardware | None = None,
+) -> EngineView:
+    """Return utilization and idle causes of a capture; see ``utilization`` and ``idle_causes``.
+
+    Idle causes are left out where a filter, a grouping or missing operands leave nothing to say.
+    """
+    extra = tuple(name for name in by if name not in ("engine", "core"))
+    use = utilization(
+        capture, window=window, by=("engine", *extra), where=where, bins=bins, hardware=hardware
+    )
+    idle: Any = None
+    if not extra and where is None:
+        try:
+            idle = idle_causes(capture, window)
+        except MissingTableError:
+            idle = None
+    return EngineView(use=use, idle=idle, by=extra)

@@ -1,0 +1,27 @@
+"""The hardware model of the machine a capture was taken on."""
+
+from __future__ import annotations
+
+from roofline.captures.capture import Capture
+from roofline.errors import CaptureError
+from roofline.hardware.load import load_hardware
+from roofline.hardware.model import Hardware
+
+__all__ = ["hardware_of"]
+
+
+def hardware_of(
+    capture: Capture, name: str | None = None, *, working_cores: int | None = None
+) -> Hardware:
+    """Return the hardware of a capture as its own metadata give it, or of ``name`` if given.
+
+    The number of physical cores in the logical core is the capture's where it says so. Raises
+    ``CaptureError`` when neither names a chip: there is no silent default.
+    """
+    known = name or capture.metadata.get("hardware") or capture.metadata.get("instance_type")
+    if not known:
+        raise CaptureError(f"{capture.path}: does not say which chip it is from; name the hardware")
+    lnc = capture.metadata.get("lnc")
+    return load_hardware(
+        str(known), lnc=int(lnc) if lnc is not None else None, working_cores=working_cores
+    )

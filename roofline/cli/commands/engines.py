@@ -1,0 +1,83 @@
+"""``roofline engines``: what each engine did, when, and why it waited."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from roofline.cli.opening import capture_options, open_path
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="COLUMN",
+    help="Also by opcode, kind, layer, source, queue, class, dma_engine, variable or a text "
+    "column; may be repeated.",
+)
+@click.option("--where", metavar="EXPRESSION", help="""Only rows like 'opcode == "MATMUL"'.""")
+@click.option(
+    "--window",
+    default="body",
+    show_default=True,
+    metavar="WINDOW",
+    help="body, total, or from..to as in 10us..50us.",
+)
+@click.option("--bins", type=click.IntRange(min=1), help="Cut the window into so many bins.")
+@click.option(
+    "--sql", metavar="QUERY", help="Run a read-only DuckDB query over the tables instead."
+)
+@click.option(
+    "--hardware", metavar="NAME", help="Chip or instance, where the capture does not say."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@capture_options
+def command(
+    path: Path,
+    by: tuple[str, ...],
+    where: str | None,
+    window: str,
+    bins: int | None,
+    sql: str | None,
+    hardware: str | None,
+    as_json: bool,
+    as_csv: bool,
+    **opening: Any,
+) -> None:
+    """Show active time, what it was spent on, and what idle engines waited for.
+
+    The window is the kernel's body, from its first to its last useful instruction or byte.
+    """
+    capture = open_path(path, **opening)
+    if sql is not None:
+        from roofline.analysis.sql import query
+        from roofline.report.sql import table_csv, table_record, table_text
+
+        found = query(capture, sql)
+        shown = table_csv(found) if as_csv else table_text(found)
+        click.echo(json.dumps(table_record(found)) if as_json else shown)
+        return
+    from roofline.analysis.engine_view import engine_view
+    from roofline.captures.hardware import hardware_of
+    from roofline.report.dataset_record import dataset_csv, dataset_record
+    from roofline.report.engines import engines_text
+
+    chip = hardware_of(capture, hardware)
+    view = engine_view(capture, window=window, by=by, where=where, bins=bins, hardware=chip)
+    if as_json:
+        record = dataset_record(view.use)
+        if view.idle is not None:
+            record["idle"] = dataset_record(view.idle)
+        click.echo(json.dumps(record))
+    elif as_csv:
+        click.echo(dataset_csv(view.use, view.dims), nl=False)
+    else:
+        click.echo(engines_text(view.use, view.idle, view.by))

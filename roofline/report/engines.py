@@ -1,0 +1,237 @@
+"""Utilization and idle causes as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from roofline.analysis.timeline import KINDS
+from roofline.report.bars import bar, percent, spark, table
+from roofline.units import format_si, format_time
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["engines_text"]
+
+_PS: Final = 1e12
+_GROUPS_SHOWN: Final = 30
+
+_SHORT: Final = {
+    "compute": "compute",
+    "weight_load": "weights",
+    "dma_issue": "issue",
+    "table_load": "tables",
+    "control": "control",
+}
+
+
+def engines_text(use: xr.Dataset, idle: xr.Dataset | None, by: Sequence[str] = ()) -> str:
+    """Return what ``roofline engines`` prints: at most 80 columns where names allow.
+
+    ``use`` is a utilization, ``idle`` the idle causes of the same window (``None`` where the
+    capture cannot tell), ``by`` the extra dimensions that were asked for.
+    """
+    lines = _head(use)
+    if by:
+        return "\n".join([*lines, *_groups(use, by)])
+    cores = _working(use)
+    for core in cores:
+        if len(use.core) > 1:
+            lines.append(f"core {core}")
+        if "active_ps" in use:
+            lines += ["", *_split(use.sel(core=core))]
+        if idle is not None:
+            lines += ["", *_waits(idle.sel(core=core))]
+        if "dma_active_ps" in use:
+            lines += ["", *_dma(use.sel(core=core))]
+        if "bin" in use.dims:
+            lines += ["", *_bins(use.sel(core=core))]
+    quiet = [str(core) for core in use.core.values.tolist() if core not in cores]
+    if quiet:
+        lines += ["", f"without useful work in this window: core {', '.join(quiet)}"]
+    if len(cores) > 1 and "active_any_core_ps" in use:
+        lines += ["", "figures are per core; a summary that merges cores reads higher"]
+    if idle is None and "active_ps" in use:
+        lines += ["", "causes of idle time: not known, this capture has no operands"]
+    return "\n".join(lines)
+
+
+def _head(use: xr.Dataset) -> list[str]:
+    at = use.attrs
+    what = [f"{at['capture']}", f"{at['format']}"]
+    if "hardware" in at:
+        what.append(str(at["hardware"]))
+    length = format_time(at["window_ps"] / _PS)
+    total = at.get("total_ps", at["start_up_ps"] + at["body_ps"] + at["tail_ps"])
+    phases = ", ".join(
+        f"{word} {format_time(at[name] / _PS)}"
+        for word, name in (("start-up", "start_up_ps"), ("body", "body_ps"), ("tail", "tail_ps"))
+    )
+    lines = [
+        "  ".join(what),
+        f"window {at['window']} {length} of {format_time(total / _PS)} ({phases})",
+    ]
+    if at["window_note"]:
+        lines += wrap(str(at["window_note"]), 80)
+    if at["where"]:
+        lines += wrap(f"where {at['where']}", 80)
+    return lines
+
+
+def _working(use: xr.Dataset) -> list[int]:
+    """Return cores with more than control instructions or instruction fetches in the window."""
+    found = []
+    for core in use.core.values.tolist():
+        one = use.sel(core=core)
+        useful = 0
+        if "active_ps" in use:
+            useful += int(one.active_ps.sum()) - int(one.control_ps.sum())
+        if "dma_class_bytes" in use:
+            fetch = one.dma_class != "instruction"
+            useful += int(one.dma_class_bytes.sum()) if fetch.all() else 0
+            useful += int(one.dma_class_bytes[fetch.values].sum())
+        elif "dma_bytes" in use:
+            useful += int(one.dma_bytes.sum())
+        if useful:
+            found.append(core)
+    return found or use.core.values.tolist()[:1]
+
+
+def _whole(one: xr.Dataset, name: str) -> Any:
+    """Return a variable of one core with its bins summed."""
+    value = one[name]
+    return value.sum("bin") if "bin" in value.dims else value
+
+
+def _split(one: xr.Dataset) -> list[str]:
+    window = one.attrs["window_ps"]
+    active = _whole(one, "active_ps")
+    covered = _whole(one, "ideal_covered_ps") if "ideal_covered_ps" in one else None
+    ideal = _whole(one, "ideal_ps") if covered is not None else None
+    head = ["µs", "active", "", "", *(_SHORT[kind] for kind in KINDS), "ideal"]
+    rows = []
+    for at, engine in enumerate(one.engine.values.tolist()):
+        length = int(active[at])
+        best = float("nan")
+        if covered is not None and ideal is not None and int(covered[at]):
+            best = int(ideal[at]) / int(covered[at])
+        rows.append(
+            [
+                engine,
+                bar(length / window, 8),
+                percent(length / window),
+                _us(length),
+                *(_us(int(_whole(one, f"{kind}_ps")[at])) for kind in KINDS),
+                percent(best) if best == best else "",
+            ]
+        )
+    return table(head, rows, left=2)
+
+
+def _us(ps: int) -> str:
+    return f"{ps / 1e6:.2f}" if ps else "-"
+
+
+def _waits(idle: xr.Dataset) -> list[str]:
+    lines = ["idle, and the two causes that took most of it"]
+    for at, engine in enumerate(idle.engine.values.tolist()):
+        values = idle.idle_ps.values[at]
+        whole = int(values.sum())
+        if not whole:
+            continue
+        order = np.argsort(-values, kind="stable")[:2]
+        causes = [
+            f"{idle.cause.values[each]} {format_time(int(values[each]) / _PS)}"
+            for each in order.tolist()
+            if values[each]
+        ]
+        lines.append(f"{engine:<7} {_us(whole):>9}  {', '.join(causes)}")
+    return lines
+
+
+def _dma(one: xr.Dataset) -> list[str]:
+    window = one.attrs["window_ps"]
+    active, size = int(_whole(one, "dma_active_ps")), int(_whole(one, "dma_bytes"))
+    rate = format_si(size / active * _PS, "B/s") if active else "unknown rate"
+    moved = f"{format_time(active / _PS)}, {format_si(size, 'B')} at {rate}"
+    lines = [f"dma     {bar(active / window, 8)}  {percent(active / window)}  {moved}"]
+    if "exposed_dma_ps" in one:
+        exposed = int(_whole(one, "exposed_dma_ps"))
+        lines.append(
+            f"        exposed (no engine computes): {format_time(exposed / _PS)}, "
+            f"hidden: {format_time(int(_whole(one, 'hidden_dma_ps')) / _PS)}"
+        )
+    if "dma_class" in one.dims:
+        parts = []
+        for at, name in enumerate(one.dma_class.values.tolist()):
+            size = int(_whole(one, "dma_class_bytes")[at])
+            if size:
+                parts.append(f"{name} {format_si(size, 'B')}")
+        lines.append(f"        {', '.join(parts)}")
+    if "dma_packet_size" in one:
+        middle = float(one.dma_packet_size.sel(percentile=50))
+        if middle == middle:
+            lines.append(
+                f"        median packet {format_si(middle, 'B')}, "
+                f"up to {int(one.dma_greatest_depth)} packets in flight"
+            )
+    return lines
+
+
+def _bins(one: xr.Dataset, width: int = 68) -> list[str]:
+    length = format_time(float(one.bin_ps.mean()) / _PS)
+    lines = [f"active share in {one.sizes['bin']} bins of about {length}"]
+    rows = []
+    if "active_share" in one:
+        rows += [
+            (str(engine), one.active_share.values[at])
+            for at, engine in enumerate(one.engine.values.tolist())
+        ]
+    if "dma_active_share" in one:
+        rows.append(("dma", one.dma_active_share.values))
+    for begin in range(0, one.sizes["bin"], width):
+        lines += [f"{name:<7} {spark(values[begin : begin + width])}" for name, values in rows]
+        if begin + width < one.sizes["bin"]:
+            lines.append("")
+    return lines
+
+
+def _groups(use: xr.Dataset, by: Sequence[str]) -> list[str]:
+    """Return the largest groups, by active time."""
+    lines: list[str] = []
+    for name, prefix in (("active_ps", ""), ("dma_active_ps", "dma_")):
+        if name not in use or not set(by) <= set(use[name].dims):
+            continue
+        value = _whole(use, name)
+        dims = [dim for dim in value.dims if dim != "core" or use.sizes["core"] > 1]
+        value = value if "core" in dims else value.isel(core=0)
+        count = _whole(use, "instructions" if not prefix else "dma_packets")
+        count = count if "core" in dims else count.isel(core=0)
+        flat = value.values.reshape(-1)
+        order = [at for at in np.argsort(-flat, kind="stable").tolist() if flat[at]]
+        rows = []
+        for at in order[:_GROUPS_SHOWN]:
+            place = np.unravel_index(at, value.shape)
+            labels = [str(use[dim].values[i]) for dim, i in zip(value.dims, place, strict=True)]
+            share = int(flat[at]) / use.attrs["window_ps"]
+            rows.append(
+                [
+                    *labels,
+                    _us(int(flat[at])),
+                    percent(share),
+                    bar(share, 12),
+                    str(int(count.values[place])),
+                ]
+            )
+        unit = "packets" if prefix else "count"
+        lines += [
+            "",
+            *table([*map(str, value.dims), "active µs", "", "", unit], rows, left=len(value.dims)),
+        ]
+        if len(order) > _GROUPS_SHOWN:
+            lines.append(f"and {len(order) - _GROUPS_SHOWN} more; --csv or --json print all")
+    return lines
