@@ -42,7 +42,7 @@ def test_opens_with_split_ideal_and_causes_in_80_columns(run: Any) -> None:
     # 96 fp32 elements at 2 a cycle and 0.96 GHz are 50 ns of each 1 us
     assert vector.split() == [
         "vector",
-        "██▌·······",
+        "██······",
         "25",
         "%",
         "2.00",
