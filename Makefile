@@ -37,6 +37,12 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+calibrate: $(VENV)/.core
+	$(BIN)/roofline validate captures/published/tilebench_trn2.csv --calibrate -o hw_models/trn2.toml \
+	  --carry hw_models/trn1.toml --carry hw_models/inf2.toml --carry hw_models/trn3.toml
+	$(BIN)/roofline validate captures/published/tilebench_trn2.csv --leave-one-out \
+	  -o docs/accuracy.md >/dev/null
+
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .

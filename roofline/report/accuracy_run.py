@@ -1,0 +1,122 @@
+"""Run a validation or a calibration from a CSV file, and write what was asked for."""
+
+from __future__ import annotations
+
+import csv as csv_module
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from roofline.errors import QueryError
+from roofline.hardware.load import load_hardware
+from roofline.model.calibrate import calibrate, section, write_section
+from roofline.model.cases import read_cases
+from roofline.model.validate import Validation, leave_one_out, validate
+from roofline.report.accuracy import accuracy_data, accuracy_markdown, accuracy_text
+
+__all__ = ["Result", "run_calibration", "run_validation"]
+
+
+_COLUMNS: Final = (
+    *("row", "op", "shape", "dtype", "implementation", "hardware", "clock", "measured_s"),
+    *("lower_bound_s", "schedule_bound_s", "estimate_s", "low_s", "high_s", "error", "bound"),
+    "note",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a validation found, as data and as text for a terminal."""
+
+    data: dict[str, Any]
+    text: str
+
+
+def run_validation(
+    csv: Path,
+    *,
+    hardware: str = "trn2",
+    lnc: int | None = None,
+    by: Sequence[str] = ("op", "dtype", "implementation"),
+    check: bool = False,
+    worst: int = 10,
+    left_out: bool = False,
+    out: Path | None = None,
+) -> Result:
+    """Validate the rows of ``csv``, write ``out`` if given, and return data and text."""
+    cases = read_cases(csv, hardware=hardware, lnc=lnc)
+    validation = validate(cases)
+    rows = leave_one_out(cases, data=str(csv)) if left_out else []
+    data = accuracy_data(validation, by=by, source=str(csv), left_out=rows, worst=worst)
+    text = accuracy_text(data, by=by, check=check)
+    if out is None:
+        return Result(data, text)
+    suffix = out.suffix.lower()
+    if suffix == ".md":
+        _write(out, accuracy_markdown(data, by=by))
+    elif suffix == ".json":
+        _write(out, json.dumps(data, indent=2) + "\n")
+    elif suffix == ".csv":
+        _write_rows(out, validation)
+    else:
+        raise QueryError(f"{out}: write .md, .json or .csv")
+    return Result(data, f"{text}\nwrote {out}")
+
+
+def run_calibration(
+    csv: Path,
+    *,
+    hardware: str = "trn2",
+    lnc: int | None = None,
+    out: Path | None = None,
+    carry: Sequence[Path] = (),
+) -> str:
+    """Refit the constants to ``csv``, write the model file ``out``, and return what was found."""
+    if out is None or out.suffix != ".toml":
+        raise QueryError("--calibrate writes a model file: give it with -o FILE.toml")
+    found = calibrate(read_cases(csv, hardware=hardware, lnc=lnc), data=str(csv))
+    base = out if out.exists() else Path(load_hardware(hardware).path)
+    write_section(base, section(found), out=out)
+    for other in carry:
+        write_section(other, section(found, inferred_for=other.stem))
+    lines = [f"{path} = {found.values[path]:.4g}" for path in found.fitted]
+    summary = (
+        f"{len(found.fitted)} constants fitted on {found.fit_rows} rows; on the "
+        f"{found.check_rows} others the median error is {found.median_error:.1%}, "
+        f"p90 {found.p90_error:.1%}"
+    )
+    written = f"wrote {', '.join(map(str, (out, *carry)))}"
+    return "\n".join([*lines, summary, written])
+
+
+def _write(path: Path, text: str) -> None:
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside.write_text(text, encoding="utf-8")
+    aside.replace(path)
+
+
+def _write_rows(path: Path, validation: Validation) -> None:
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    with aside.open("w", newline="", encoding="utf-8") as file:
+        writer = csv_module.writer(file, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        for row in validation.rows:
+            case, found, lower = row.case, row.estimate, row.lower
+            writer.writerow(
+                [
+                    *(case.row, case.op, case.shape, case.dtype, case.label, case.hardware),
+                    *(case.clock, case.time_s, lower.seconds if lower else ""),
+                    *(
+                        (found.schedule_bound_s, found.time_s, found.low_s, found.high_s)
+                        if found
+                        else ("", "", "", "")
+                    ),
+                    "" if row.error is None else row.error,
+                    found.bound if found else "",
+                    row.problem or row.reason or (found and "; ".join(found.notes)) or "",
+                ]
+            )
+    aside.replace(path)
