@@ -141,8 +141,9 @@ class _Parser:
 
     def fitted(self, node: Mapping[str, Any], kind: str, path: str) -> None:
         """Check that a fitted constant says on what, how well, and for what it holds."""
-        if kind != "calibrated":
-            raise self.fail(f"{path}.kind", f"expected 'calibrated', found {kind!r}")
+        if kind not in ("calibrated", "inferred"):  # inferred: carried over from another chip
+            found = f"expected 'calibrated' or 'inferred', found {kind!r}"
+            raise self.fail(f"{path}.kind", found)
         for key in ("data", "residual", "valid"):
             self.string(node, key, path)
 

@@ -247,16 +247,12 @@ def section(calibration: Calibration, *, inferred_for: str = "") -> str:
         f"on the {calibration.check_rows} rows not fitted: median error "
         f"{calibration.median_error:.1%}, p90 {calibration.p90_error:.1%}"
     )
-    lines = [
-        _MARK,
-        "# Written by `make calibrate`: edit the data or the model, not these numbers.",
-        "",
-        "[calibrated]",
-        f'data = "{calibration.data}"',
-        'method = "robust least squares on log(estimate / measured); alternate sizes are fitted"',
+    about = [
+        f'data = "{calibration.data}, alternate sizes of each operator, dtype, implementation"',
         f'residual = "{residual}"',
         f'valid = "{valid}"',
     ]
+    lines = [_MARK, "# Written by `make calibrate`: edit the data or the model, not these numbers."]
     tables: dict[str, list[str]] = {}
     for path in values:
         tables.setdefault(path.rpartition(".")[0], []).append(path)
@@ -264,7 +260,7 @@ def section(calibration: Calibration, *, inferred_for: str = "") -> str:
         lines += ["", f"[calibrated.{table}]"]
         for path in paths:
             lines.append(f"{path.rpartition('.')[2]} = {_number(path, values[path])}")
-        lines += [f'kind = "{kind}"', f'source = "{source}"']
+        lines += [f'kind = "{kind}"', f'source = "{source}"', *about]
         note = next((words[path] for path in paths if path in words), "")
         if table == "schedule.elementwise.eager_bits8":
             note = "geometric mean of the operators that were fitted: stands in for any other"

@@ -25,6 +25,8 @@ def digest(model: Model) -> Iterator[str]:
     yield f"names = {[model.chip, model.core, model.generation, *model.aliases]}"
     yield f"instances = {list(model.instances)}"
     for path, number in model.values.items():
+        if path.startswith("calibrated."):
+            continue  # a fit, held against its data by the tests of the time model
         spread = "" if number.low is None else f" from {number.low!r}"
         spread += "" if number.high is None else f" to {number.high!r}"
         yield f'"{path}" = "{number.value!r} {number.unit} {number.quality}{spread}"'
@@ -61,7 +63,7 @@ def test_no_number_escapes_the_golden_table(root: Path, name: str):
     """Change each number of a file by itself: the digest changes, or the file is refused."""
     data = read(root, name)
     kept = list(digest(parse_model(data, name)))
-    trails = list(numbers(data))
+    trails = [trail for trail in numbers(data) if trail[0] != "calibrated"]
     assert len(trails) > 150
     for trail in trails:
         changed = copy.deepcopy(data)
