@@ -31,11 +31,11 @@ class Rung:
 def ladder(placement: Placement) -> tuple[Rung, ...]:
     """Return the rungs of a placed work, shortest first as a rule, the measured time last.
 
-    Byte floor: minimal bytes at the theoretical memory rate. Engine passes: dispatched
-    element-passes at 1x on the lanes the rows can fill (low: all lanes in the best mode), and
-    Tensor FLOP at the peak. DMA latency: one load and one store a launch at their fixed cost.
-    Device start: the published floor of one execution, a launch. Each rung is a time of its own
-    and not the sum of those before it.
+    Byte floor: minimal bytes at the theoretical memory rate. Engine passes: element-passes on
+    the lanes that the rows can fill, from all engines in their best mode to the usual engine alone
+    at 1x, and Tensor FLOP at the peak. DMA latency: one load and one store a launch at their fixed
+    cost. Device start: the published floor of one execution, a launch. Each rung is a time of its
+    own and not the sum of those before it.
     """
     hardware, work = placement.hardware, placement.work
     memory = placement.headline.memory
@@ -52,8 +52,8 @@ def ladder(placement: Placement) -> tuple[Rung, ...]:
             ),
         )
     ]
-    best, usual, worst = _engine_seconds(placement)
-    if worst > 0:
+    best, alone = _engine_seconds(placement)
+    if alone > 0:
         filled, lanes = _lanes(placement)
         rungs.append(
             _rung(
@@ -61,11 +61,11 @@ def ladder(placement: Placement) -> tuple[Rung, ...]:
                 "engine passes",
                 f"{work.element_passes:,} element-passes, and {placement.tensor_flops:,} Tensor "
                 f"FLOP, {filled} of {lanes} lanes filled; from all engines in their best "
-                "mode to one engine at 1x",
+                "mode to the usual engine alone at 1x",
                 Quantity(
-                    value=usual,
+                    value=alone,
                     low=best,
-                    high=worst,
+                    high=alone,
                     unit="s",
                     source="lanes x clock",
                     quality="derived",
@@ -120,7 +120,7 @@ def device_time(placement: Placement) -> tuple[float, float] | None:
     launches = placement.work.launches
     low = start.low if start.low is not None else start.value
     high = start.high if start.high is not None else start.value
-    slow = _engine_seconds(placement)[2]
+    slow = _engine_seconds(placement)[1]
     return (
         max(low * launches, placement.bound.seconds),
         high * launches + slow + _slow_bytes_seconds(placement),
@@ -137,17 +137,16 @@ def _slow_bytes_seconds(placement: Placement) -> float:
     return moved / (rate if filled < lanes else ceiling)
 
 
-def _engine_seconds(placement: Placement) -> tuple[float, float, float]:
-    """Seconds of the engines: best mode everywhere, the usual engine at 1x, and lanes as filled."""
-    hardware, work = placement.hardware, placement.work
-    best = max(placement.bound.terms_s["tensor"], placement.bound.terms_s["elements"])
-    tensor = placement.bound.terms_s["tensor"]
+def _engine_seconds(placement: Placement) -> tuple[float, float]:
+    """Seconds of the engines on the lanes that are filled: spread in best modes, and one at 1x."""
+    hardware, terms = placement.hardware, placement.bound.terms_s
     usual = sum(
         passes / hardware.element_rate(engine).value
-        for engine, passes in element_shares(work).items()
+        for engine, passes in element_shares(placement.work).items()
     )
     filled, lanes = _lanes(placement)
-    return best, max(tensor, usual), tensor + usual * lanes / filled
+    best = max(terms["tensor"], terms["elements"] * lanes / filled)
+    return best, max(best, terms["tensor"] + usual * lanes / filled)
 
 
 def _lanes(placement: Placement) -> tuple[int, int]:

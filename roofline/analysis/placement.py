@@ -14,7 +14,7 @@ from roofline.hardware.model import Hardware, Roof
 from roofline.units import format_rate, format_time
 from roofline.work.work import Work
 
-__all__ = ["BYTE_KINDS", "Pair", "Placement", "element_shares", "place"]
+__all__ = ["BYTE_KINDS", "Pair", "Placement", "element_shares", "place", "usable_modes"]
 
 BYTE_KINDS = ("minimal", "dispatched", "measured")
 """Ways to count bytes, from what must move to what was counted by the hardware."""
@@ -180,7 +180,7 @@ def place(
         *(
             (hardware.element_rate(key, mode), work.element_passes)
             for key in (ELEMENT_ENGINES if work.element_passes else ())
-            for mode in hardware.element_modes(key)
+            for mode in usable_modes(hardware, key, work.dtype)
         ),
     ]
     if not engines:
@@ -219,6 +219,16 @@ def element_shares(work: Work) -> dict[str, int]:
         if op.element_passes:
             found[op.usual_engine] = found.get(op.usual_engine, 0) + op.element_passes
     return found
+
+
+def usable_modes(hardware: Hardware, engine: str, dtype: str) -> tuple[int, ...]:
+    """Return the modes (elements per lane and cycle) of an engine that some rule gives a dtype."""
+    found = {
+        rule.elements_per_lane_per_cycle
+        for rule in hardware.modes
+        if rule.engine == engine and ("*" in rule.dtypes or dtype in rule.dtypes)
+    }
+    return tuple(mode for mode in hardware.element_modes(engine) if mode in found)
 
 
 def _memory_roofs(hardware: Hardware, ceiling: Roof) -> tuple[Roof, ...]:

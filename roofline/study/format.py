@@ -82,7 +82,7 @@ class VariantEntry(_Entry):
     title: str = ""
     mode: str = "eager"
     callable: str = ""
-    host_scalars: bool = False
+    host_copy_bytes: int = 0
     note: str = ""
     time: list[TimeEntry] = []
     capture: list[CaptureEntry] = []

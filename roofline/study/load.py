@@ -156,7 +156,7 @@ class _Builder:
                     title=entry.title or entry.name,
                     mode=entry.mode,
                     callable=entry.callable,
-                    host_scalars=entry.host_scalars,
+                    host_copy_bytes=entry.host_copy_bytes,
                     note=entry.note,
                 )
                 for entry in entries.variant

@@ -45,15 +45,15 @@ class Variant:
     """One way to run the computation.
 
     ``callable`` is ``file.py:function`` relative to the study, or ``module:function``; empty where
-    nothing can be run here. ``mode`` says how it is counted; ``host_scalars`` that a scalar lives
-    on the CPU and is copied to the device.
+    nothing can be run here. ``mode`` says how it is counted (the variant of the closed form);
+    ``host_copy_bytes`` are scalars on the CPU that are copied to the device.
     """
 
     name: str
     title: str
     mode: str
     callable: str = ""
-    host_scalars: bool = False
+    host_copy_bytes: int = 0
     note: str = ""
 
 

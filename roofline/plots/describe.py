@@ -1,0 +1,345 @@
+"""Describe the three figures of a study: time ladder, roofline and engine panel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from roofline.analysis.placement import usable_modes
+from roofline.hardware.model import Hardware, Roof
+from roofline.plots.figure import Axis, Figure, Line, Point, Span
+from roofline.plots.roofs import limits, roof_lines
+from roofline.study.evaluate import StudyResult
+from roofline.study.rows import Row
+from roofline.units import format_count, format_rate, format_si, format_time
+
+__all__ = ["describe_engines", "describe_ladder", "describe_roofline", "shown_rows"]
+
+_MOST_ROWS = 6  # blocks of the ladder that can be read
+_WIDE_GAP = 30.0  # times under its roof from which the way up is drawn and named
+_MOST_NAMED = 12  # points with a label each; of more, the ends of each series are named
+
+
+def shown_rows(rows: Sequence[Row], most: int = _MOST_ROWS) -> tuple[Row, ...]:
+    """Return rows for a figure with a block each: all, or the largest size of each series."""
+    if len(rows) <= most:
+        return tuple(rows)
+    return tuple(members[-1] for members in _series(rows))[:most]
+
+
+def describe_ladder(result: StudyResult) -> Figure:
+    """Return the time ladder: for each variant what each microsecond is, on one log axis."""
+    rows = shown_rows(result.rows)
+    spans, groups = [], []
+    line = 0
+    for row in rows:
+        groups.append((line, row.measurement.key, f"{_config(row, result)}{row.verdict.label}"))
+        for rung in row.rungs:
+            ranged = rung.low_s < rung.high_s
+            text = (
+                f"{format_time(rung.low_s)} to {format_time(rung.high_s)}"
+                if ranged
+                else format_time(rung.value_s)
+            )
+            measured = rung.key == "measured"
+            spans.append(
+                Span(
+                    key=f"{row.key}: {rung.key}",
+                    row=line,
+                    label=_CLOCK_LABELS[row.placement.clock] if measured else rung.label,
+                    low=rung.low_s,
+                    value=rung.value_s,
+                    high=rung.high_s,
+                    tone=rung.key,
+                    text=text,
+                    share="" if measured else _share(rung.low_s, rung.high_s, row.time_s),
+                    source=f"{rung.what} ({rung.source}; {rung.quality})",
+                )
+            )
+            line += 1
+    low, high = limits([value for span in spans for value in (span.low, span.high)])
+    return Figure(
+        key="ladder",
+        title="Where the time goes",
+        subtitle=_subtitle(result),
+        x=Axis(label="time", unit="s", low=low, high=high * 4),
+        spans=tuple(spans),
+        groups=tuple(groups),
+        notes=("each rung is a time of its own, not a sum; bars are published or derived ranges",),
+    )
+
+
+def describe_roofline(result: StudyResult) -> Figure:
+    """Return the roofline: FLOP/B against FLOP/s, minimal and dispatched bytes joined."""
+    hardware = result.hardware
+    tensor = [roof for roof in hardware.roofs("theoretical", "tensor") if roof.dtype != "sparse"]
+    points, joins = _points(
+        result.rows,
+        lambda row, kind: row.placement.intensity(kind),
+        lambda row: row.placement.flops_per_s or 0.0,
+        "FLOP/s",
+    )
+    context = _context(
+        result,
+        lambda row: row.placement.intensity("minimal") or 0.0,
+        lambda row: row.placement.flops_per_s or 0.0,
+    )
+    ridge = max(roof.value for roof in tensor) / hardware.memory_ceiling("theoretical").value
+    x = Axis(
+        label="arithmetic intensity, all FLOP per HBM byte",
+        unit="FLOP/B",
+        **_range(
+            [*(point.x for point in points), *(x for one in context for x in one.x), ridge * 4]
+        ),
+    )
+    rates = [*(point.y for point in points), *(y for one in context for y in one.y)]
+    y = Axis(
+        label="achieved rate",
+        unit="FLOP/s",
+        low=min(rates) / 4,
+        high=max(*(roof.value for roof in tensor), *rates) * 3,
+    )
+    return Figure(
+        key="roofline",
+        title="Roofline",
+        subtitle=_subtitle(result),
+        x=x,
+        y=y,
+        lines=(
+            *roof_lines(tensor, _memory(hardware), x, hardware.memory_ceiling("theoretical")),
+            *context,
+            *joins,
+            *_gap(result.rows, points),
+        ),
+        points=points,
+        notes=_roofline_notes(result),
+    )
+
+
+def describe_engines(result: StudyResult) -> Figure:
+    """Return the engine panel: element-passes per byte against element-passes per second."""
+    hardware = result.hardware
+    engines = [
+        roof
+        for key in ("vector", "scalar", "gpsimd")
+        for roof in hardware.roofs("theoretical", key)
+        if roof.mode in usable_modes(hardware, key, result.study.configs[0].dtype)
+    ]
+    points, joins = _points(
+        [row for row in result.rows if row.placement.passes],
+        lambda row, kind: row.placement.pass_intensity(kind),
+        lambda row: row.placement.passes_per_s or 0.0,
+        "pass/s",
+    )
+    context = _context(
+        result,
+        lambda row: row.placement.pass_intensity("minimal") or 0.0,
+        lambda row: row.placement.passes_per_s or 0.0,
+    )
+    ceiling = hardware.memory_ceiling("theoretical")
+    ridges = [roof.value / ceiling.value for roof in engines]
+    x = Axis(
+        label="element-passes per HBM byte",
+        unit="pass/B",
+        **_range([*(point.x for point in points), *(x for one in context for x in one.x), *ridges]),
+    )
+    rates = [*(point.y for point in points), *(y for one in context for y in one.y)]
+    top = max(roof.value for roof in engines)
+    y = Axis(
+        label="achieved rate, element-passes",
+        unit="pass/s",
+        low=min(rates, default=top) / 4,
+        high=max(top, *rates, top) * 3,
+    )
+    return Figure(
+        key="engines",
+        title="Element engines",
+        subtitle=_subtitle(result),
+        x=x,
+        y=y,
+        lines=(*roof_lines(engines, _memory(hardware), x, ceiling), *context, *joins),
+        points=points,
+        notes=("an element-pass: one element through a lane by one instruction, 1x to 4x a cycle",),
+    )
+
+
+_CLOCK_LABELS = {
+    "host_wall": "host wall time",
+    "framework_window": "host window",
+    "device_execution": "device execution",
+    "device_total": "device total",
+    "device_body": "device body",
+    "nki_benchmark": "nki.benchmark",
+    "engine_active": "engine active",
+    "modelled": "modelled",
+}
+
+
+def _memory(hardware: Hardware) -> list[Roof]:
+    return [
+        roof for roof in hardware.memory_roofs() if not roof.direction and roof.kind != "vendor"
+    ]
+
+
+def _range(values: Sequence[float]) -> dict[str, float]:
+    low, high = limits(values)
+    return {"low": low, "high": high}
+
+
+def _points(
+    rows: Sequence[Row],
+    x: Callable[[Row, str], float | None],
+    y: Callable[[Row], float],
+    unit: str,
+) -> tuple[tuple[Point, ...], tuple[Line, ...]]:
+    """Return a point a row at its headline bytes, hollow ones at other bytes, and their joins."""
+    shapes = {name: index for index, name in enumerate(dict.fromkeys(r.variant.name for r in rows))}
+    ends = {members[-1].key for members in _series(rows)}
+    points, joins = [], []
+    for row in rows:
+        rate, placement = y(row), row.placement
+        named = len(rows) <= _MOST_NAMED or row.key in ends
+        name = row.measurement.key if len(rows) <= _MOST_NAMED else row.key
+        at = {kind: value for kind in placement.bytes if (value := x(row, kind)) is not None}
+        main = placement.byte_kind
+        points.append(
+            Point(
+                key=row.key,
+                label=f"{name}  {format_rate(rate, unit)}" if named else "",
+                x=at[main],
+                y=rate,
+                shape=shapes[row.variant.name],
+                tone=row.verdict.resource,
+                detail=_detail(row),
+            )
+        )
+        others = {kind: value for kind, value in at.items() if value != at[main]}
+        points += [
+            Point(
+                key=f"{row.key}, {kind} bytes",
+                label="",
+                x=value,
+                y=rate,
+                shape=shapes[row.variant.name],
+                tone=row.verdict.resource,
+                hollow=True,
+                detail=(("bytes", f"{kind}, {format_count(placement.bytes[kind])} B"),),
+            )
+            for kind, value in others.items()
+        ]
+        if others:
+            span = sorted(at.values())
+            joins.append(
+                Line(
+                    key=f"join:{row.key}",
+                    label="",
+                    role="join",
+                    x=(span[0], span[-1]),
+                    y=(rate, rate),
+                )
+            )
+    return tuple(points), tuple(joins)
+
+
+def _gap(rows: Sequence[Row], points: Sequence[Point]) -> tuple[Line, ...]:
+    """Return the way from the point nearest to its memory roof up to it."""
+    at = {point.key: point for point in points}
+    best = min(rows, key=lambda row: row.placement.headroom or 0.0, default=None)
+    if best is None or (best.placement.headroom or 0.0) < _WIDE_GAP:
+        return ()
+    point = at[best.key]
+    roof = best.placement.headline.memory
+    return (
+        Line(
+            key=f"gap:{best.key}",
+            label=f"{roof.value * point.x / point.y:,.0f}x below {roof.name}",
+            role="gap",
+            x=(point.x, point.x),
+            y=(point.y, roof.value * point.x),
+        ),
+    )
+
+
+def _detail(row: Row) -> tuple[tuple[str, str], ...]:
+    placement = row.placement
+    return (
+        ("time", f"{format_time(row.time_s)} ({row.placement.clock})"),
+        ("verdict", row.verdict.label),
+        *((f"{kind} bytes", f"{format_count(moved)} B") for kind, moved in placement.bytes.items()),
+        ("FLOP", format_count(placement.flops)),
+        ("element-passes", format_count(placement.passes)),
+        ("of the lower bound", f"{(placement.bound_fraction or 0) * 100:.3g} %"),
+    )
+
+
+def _context(
+    result: StudyResult, x: Callable[[Row], float], y: Callable[[Row], float]
+) -> tuple[Line, ...]:
+    """Return trajectories over size: of the context study, and of the study itself."""
+    lines = []
+    dtypes = {config.dtype for config in result.study.configs}
+    for rows in _series([r for r in result.context if r.measurement.config.dtype in dtypes]):
+        first = rows[0].measurement
+        lines.append(
+            Line(
+                key=f"context:{first.key}:{first.config.dtype}",
+                label=f"measured: {first.key}, {_sizes(rows)}",
+                role="context",
+                x=tuple(x(row) for row in rows),
+                y=tuple(y(row) for row in rows),
+                source=first.source,
+            )
+        )
+    return tuple(lines)
+
+
+def _series(rows: Sequence[Row]) -> list[list[Row]]:
+    """Group rows of one variant and dtype, ordered by size."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        measured = row.measurement
+        groups.setdefault((measured.key, measured.config.dtype), []).append(row)
+    return [sorted(members, key=lambda row: row.work.minimal_bytes) for members in groups.values()]
+
+
+def _sizes(rows: Sequence[Row]) -> str:
+    first, last = rows[0].measurement.config.key, rows[-1].measurement.config.key
+    return first if first == last else f"{first.split(' ')[0]} to {last}"
+
+
+def _config(row: Row, result: StudyResult) -> str:
+    return "" if len(result.study.configs) == 1 else f"{row.measurement.config.key}, "
+
+
+def _share(low_s: float, high_s: float, total_s: float) -> str:
+    low, high = (_percent(value / total_s) for value in (low_s, high_s))
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def _percent(share: float) -> str:
+    return "<0.01" if share < 1e-4 else f"{share * 100:.2g}"
+
+
+def _subtitle(result: StudyResult) -> str:
+    hardware = result.hardware
+    shape = (
+        result.study.configs[0].key
+        if len(result.study.configs) == 1
+        else f"{len(result.study.configs)} configs"
+    )
+    cores = "one core" if hardware.lnc == 1 else f"LNC {hardware.lnc}"
+    return f"{result.study.op} {shape} on {hardware.name}, {cores}"
+
+
+def _roofline_notes(result: StudyResult) -> tuple[str, ...]:
+    notes = []
+    if any(row.placement.tensor_flops == 0 for row in result.rows):
+        notes.append(
+            "Tensor roofs are for matrix products; elementwise work meets the engine panel's roofs"
+        )
+    if any(len(row.placement.bytes) > 1 for row in result.rows):
+        notes.append(
+            "filled: measured bytes, or minimal ones where none were measured; "
+            "hollow: the same time with the bytes counted otherwise"
+        )
+    notes.append(f"vendor's ridge: {format_si(result.hardware.vendor_ridge(), 'FLOP/B')}")
+    return tuple(notes)

@@ -1,0 +1,125 @@
+"""Draw figure descriptions with matplotlib, without pyplot and without global state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from roofline.errors import QueryError
+from roofline.plots import style
+from roofline.plots.figure import Axis, Figure
+from roofline.units import format_si
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+    from matplotlib.text import Text
+
+__all__ = ["FORMATS", "Drawing", "draw", "save"]
+
+FORMATS = ("svg", "png", "pdf")
+
+_DPI = 144
+_METADATA: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None, "Creator": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+
+
+class Drawing(NamedTuple):
+    """A drawn figure: the matplotlib figure, its axes, and every label that must stay apart."""
+
+    canvas: Canvas
+    axes: Axes
+    labels: tuple[Text, ...]
+
+
+def draw(figure: Figure) -> Drawing:
+    """Return ``figure`` drawn; the caller saves or inspects it."""
+    import matplotlib as mpl
+
+    from roofline.plots.draw_ladder import draw_ladder
+    from roofline.plots.draw_plane import draw_plane
+
+    with mpl.rc_context(style.RC):
+        return draw_ladder(figure) if figure.spans else draw_plane(figure)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write ``figure`` in the format of the suffix of ``path``; the same figure, the same bytes."""
+    import matplotlib as mpl
+
+    suffix = path.suffix.removeprefix(".")
+    if suffix not in FORMATS:
+        raise QueryError(f"{path}: unknown figure format {suffix!r}; known: {', '.join(FORMATS)}")
+    drawing = draw(figure)
+    with mpl.rc_context(style.RC):
+        drawing.canvas.savefig(path, dpi=_DPI, metadata=_METADATA[suffix], facecolor="white")
+
+
+def set_log_axis(axes: Axes, name: str, axis: Axis) -> None:
+    """Give one axis its limits, decades as ticks in SI prefixes, and its label."""
+    low, high = math.log10(axis.low), math.log10(axis.high)
+    step = max(1, math.ceil((high - low) / 11))
+    decades = [10.0**power for power in range(math.ceil(low), math.floor(high) + 1, step)]
+    with_prefix = axis.unit not in ("FLOP/B", "pass/B")
+    texts = [
+        format_si(value, "s" if axis.unit == "s" else "").strip() if with_prefix else f"{value:g}"
+        for value in decades
+    ]
+    unit = "" if axis.unit == "s" else f", {axis.unit}"
+    if name == "x":
+        axes.set_xscale("log")
+        axes.set_xlim(axis.low, axis.high)
+        axes.set_xticks(decades, texts)
+        axes.set_xlabel(f"{axis.label}{unit}")
+        axes.xaxis.set_minor_locator(_no_ticks())
+    else:
+        axes.set_yscale("log")
+        axes.set_ylim(axis.low, axis.high)
+        axes.set_yticks(decades, texts)
+        axes.set_ylabel(f"{axis.label}{unit}")
+        axes.yaxis.set_minor_locator(_no_ticks())
+
+
+def add_heading(canvas: Canvas, figure: Figure, left: float, height: float) -> None:
+    """Write title, subtitle and notes; positions are in inches from the edges."""
+    canvas.text(left, 1 - 0.27 / height, figure.title, fontsize=13, fontweight="bold", va="center")
+    canvas.text(
+        left, 1 - 0.51 / height, figure.subtitle, fontsize=9.5, color=style.MUTED, va="center"
+    )
+    for line, note in enumerate(reversed(figure.notes)):
+        canvas.text(
+            left,
+            (0.12 + 0.17 * line) / height,
+            note,
+            fontsize=7.5,
+            color=style.MUTED,
+            va="center",
+        )
+
+
+def new_canvas(width: float, height: float) -> Canvas:
+    """Return an empty figure of a size in inches with an Agg canvas."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as MplFigure
+
+    canvas = MplFigure(figsize=(width, height), dpi=_DPI)
+    FigureCanvasAgg(canvas)
+    return canvas
+
+
+def text_sizes(canvas: Canvas, texts: Sequence[Text]) -> list[tuple[float, float]]:
+    """Return (width, height) of texts in screen units."""
+    renderer = canvas.canvas.get_renderer()  # type: ignore[attr-defined]
+    boxes = [text.get_window_extent(renderer) for text in texts]
+    return [(box.width, box.height) for box in boxes]
+
+
+def _no_ticks() -> Any:
+    from matplotlib.ticker import NullLocator
+
+    return NullLocator()

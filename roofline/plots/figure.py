@@ -1,0 +1,131 @@
+"""Figure descriptions: everything a figure shows as plain data, before any drawing library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["Axis", "Figure", "Line", "Point", "Span", "figure_rows"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """A logarithmic axis with its limits; values are in the SI base ``unit``."""
+
+    label: str
+    unit: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A roof, a trajectory of context, or a join of two points.
+
+    ``role`` is ``memory``, ``compute``, ``context``, ``join`` (of one time at different bytes) or
+    ``gap`` (from a point up to its roof); ``kind`` and ``resource`` are
+    those of the roof. ``binding`` marks the roof the headline uses.
+    """
+
+    key: str
+    label: str
+    role: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    kind: str = ""
+    resource: str = ""
+    dtype: str = ""
+    binding: bool = False
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """A variant at one intensity: ``shape`` by variant, ``tone`` by what binds it.
+
+    ``hollow`` points are of context or at another way to count bytes. ``detail`` is what a reader
+    may want to know of the point, as (name, text).
+    """
+
+    key: str
+    label: str
+    x: float
+    y: float
+    shape: int = 0
+    tone: str = "unknown"
+    hollow: bool = False
+    detail: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A range on the horizontal axis in one row of a ladder; ``row`` counts from the top."""
+
+    key: str
+    row: int
+    label: str
+    low: float
+    value: float
+    high: float
+    tone: str
+    text: str = ""
+    share: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A whole figure. ``groups`` names blocks of rows as (first row, title, note)."""
+
+    key: str
+    title: str
+    subtitle: str
+    x: Axis
+    y: Axis | None = None
+    lines: tuple[Line, ...] = ()
+    points: tuple[Point, ...] = ()
+    spans: tuple[Span, ...] = ()
+    groups: tuple[tuple[int, str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figure as plain lists and dicts, which rebuild it exactly."""
+        return asdict(self)
+
+
+def figure_rows(figure: Figure) -> Iterator[dict[str, Any]]:
+    """Yield the drawn data as flat rows: one a vertex of a line, a point, or a span."""
+    for line in figure.lines:
+        for x, y in zip(line.x, line.y, strict=True):
+            yield {
+                "figure": figure.key,
+                "mark": f"line:{line.role}",
+                "label": line.label,
+                "x": x,
+                "y": y,
+                "kind": line.kind,
+                "source": line.source,
+            }
+    for point in figure.points:
+        yield {
+            "figure": figure.key,
+            "mark": "point",
+            "label": point.label,
+            "x": point.x,
+            "y": point.y,
+            "kind": point.tone,
+            "source": point.key,
+        }
+    for span in figure.spans:
+        yield {
+            "figure": figure.key,
+            "mark": f"span:{span.label}",
+            "label": span.key,
+            "x": span.value,
+            "y": span.row,
+            "low": span.low,
+            "high": span.high,
+            "kind": span.tone,
+            "source": span.source,
+        }
