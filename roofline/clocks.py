@@ -7,7 +7,7 @@ from typing import Final
 
 from roofline.errors import UnitError
 
-__all__ = ["CLOCKS", "DEVICE_CLOCKS", "Clock", "clock"]
+__all__ = ["CLOCKS", "CLOCK_LABELS", "DEVICE_CLOCKS", "Clock", "clock"]
 
 CLOCKS: Final = {
     "host_wall": "wall time on the host around the call",
@@ -20,6 +20,18 @@ CLOCKS: Final = {
     "modelled": "an estimate, not a measurement",
 }
 """Clock key -> what it measures."""
+
+CLOCK_LABELS: Final = {
+    "host_wall": "host wall",
+    "framework_window": "host window",
+    "device_execution": "device execution",
+    "device_total": "device total",
+    "device_body": "device body",
+    "nki_benchmark": "nki.benchmark",
+    "engine_active": "engine active",
+    "modelled": "modelled",
+}
+"""Clock key -> short name for tables and figures."""
 
 DEVICE_CLOCKS: Final = frozenset(
     {"device_execution", "device_total", "device_body", "nki_benchmark", "engine_active"}

@@ -78,7 +78,7 @@ def ladder(placement: Placement) -> tuple[Rung, ...]:
             _rung(
                 "dma",
                 "DMA latency",
-                f"one load and one store a launch at their fixed cost, {work.launches} launches",
+                f"one load and one store a launch at their fixed cost, {_launches(work.launches)}",
                 _scaled(fixed, 2 * work.launches),
             )
         )
@@ -88,7 +88,7 @@ def ladder(placement: Placement) -> tuple[Rung, ...]:
             _rung(
                 "device-start",
                 "device start",
-                f"published floor of an execution, {work.launches} launches",
+                f"published floor of an execution, {_launches(work.launches)}",
                 _scaled(start, work.launches),
             )
         )
@@ -154,6 +154,10 @@ def _lanes(placement: Placement) -> tuple[int, int]:
     lanes = _PARTITIONS * placement.hardware.working_cores
     rows = placement.work.params.get("rows")
     return (lanes if rows is None else max(1, min(lanes, rows))), lanes
+
+
+def _launches(count: int) -> str:
+    return "1 launch" if count == 1 else f"{count} launches"
 
 
 def _known(hardware: Hardware, path: str) -> Quantity | None:

@@ -194,11 +194,18 @@ def _overhead(
     caveats: list[str],
 ) -> Verdict:
     reason = "host" if evidence.on_host else "device-start"
+    window = f"{format_time(evidence.time_s)} ({evidence.clock_words})"
     fixed = evidence.fixed_s or (0.0, 0.0)
     if reason == "host":
-        end = "launch-bound: the kernel itself cannot be classified from this clock"
+        words = (
+            f"Launch-bound: {_percent_range(share)} of the {window} is not device time, so the "
+            "kernel itself cannot be classified from this clock."
+        )
     else:
-        end = "the body of the kernel is the smaller part of this window"
+        words = (
+            f"{_percent_range(share)} of the {window} is fixed time of {format_time(fixed[0])} to "
+            f"{format_time(fixed[1])}, whatever the kernel does."
+        )
     return Verdict(
         resource="overhead",
         reason=reason,
@@ -210,11 +217,7 @@ def _overhead(
         missing=("a device clock (nc_exec_running or a device capture)",)
         if reason == "host"
         else (),
-        explanation=(
-            f"{_percent_range(share)} of the {format_time(evidence.time_s)} "
-            f"({evidence.clock_words}) is fixed time of {format_time(fixed[0])} to "
-            f"{format_time(fixed[1])}, whatever the kernel does: {end}."
-        ),
+        explanation=words,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from roofline.analysis.placement import usable_modes
+from roofline.clocks import CLOCK_LABELS
 from roofline.hardware.model import Hardware, Roof
 from roofline.plots.figure import Axis, Figure, Line, Point, Span
 from roofline.plots.roofs import limits, roof_lines
@@ -45,7 +46,7 @@ def describe_ladder(result: StudyResult) -> Figure:
                 Span(
                     key=f"{row.key}: {rung.key}",
                     row=line,
-                    label=_CLOCK_LABELS[row.placement.clock] if measured else rung.label,
+                    label=CLOCK_LABELS[row.placement.clock] if measured else rung.label,
                     low=rung.low_s,
                     value=rung.value_s,
                     high=rung.high_s,
@@ -61,7 +62,7 @@ def describe_ladder(result: StudyResult) -> Figure:
         key="ladder",
         title="Where the time goes",
         subtitle=_subtitle(result),
-        x=Axis(label="time", unit="s", low=low, high=high * 4),
+        x=Axis(label="time", unit="s", low=low, high=high * 8),
         spans=tuple(spans),
         groups=tuple(groups),
         notes=("each rung is a time of its own, not a sum; bars are published or derived ranges",),
@@ -160,18 +161,6 @@ def describe_engines(result: StudyResult) -> Figure:
         points=points,
         notes=("an element-pass: one element through a lane by one instruction, 1x to 4x a cycle",),
     )
-
-
-_CLOCK_LABELS = {
-    "host_wall": "host wall time",
-    "framework_window": "host window",
-    "device_execution": "device execution",
-    "device_total": "device total",
-    "device_body": "device body",
-    "nki_benchmark": "nki.benchmark",
-    "engine_active": "engine active",
-    "modelled": "modelled",
-}
 
 
 def _memory(hardware: Hardware) -> list[Roof]:

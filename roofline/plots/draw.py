@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,7 +46,7 @@ def draw(figure: Figure) -> Drawing:
     from roofline.plots.draw_ladder import draw_ladder
     from roofline.plots.draw_plane import draw_plane
 
-    with mpl.rc_context(style.RC):
+    with _settings(mpl):
         return draw_ladder(figure) if figure.spans else draw_plane(figure)
 
 
@@ -56,8 +58,16 @@ def save(figure: Figure, path: Path) -> None:
     if suffix not in FORMATS:
         raise QueryError(f"{path}: unknown figure format {suffix!r}; known: {', '.join(FORMATS)}")
     drawing = draw(figure)
-    with mpl.rc_context(style.RC):
+    with _settings(mpl):
         drawing.canvas.savefig(path, dpi=_DPI, metadata=_METADATA[suffix], facecolor="white")
+
+
+@contextmanager
+def _settings(mpl: Any) -> Iterator[None]:
+    with mpl.rc_context(style.RC), warnings.catch_warnings():
+        # a kernel may be named in any script: a box stands for a glyph that the font lacks
+        warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font")
+        yield
 
 
 def set_log_axis(axes: Axes, name: str, axis: Axis) -> None:

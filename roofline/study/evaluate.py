@@ -74,9 +74,13 @@ def evaluate(
         rows=rows[0],
         others={machine.name: found for machine, found in zip(machines[1:], rows[1:], strict=True)},
         findings=study_findings(rows[0], machines[0]),
-        onset=fixed_time_onset(study, rows[0]),
+        onset=fixed_time_onset(study, rows[0], _same_op(study, context, behind) or rows[0]),
         context=behind,
     )
+
+
+def _same_op(study: Study, context: Study | None, rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    return rows if context is not None and context.op == study.op else ()
 
 
 def study_hardware(study: Study, name: str, *, lnc: int | None = None) -> Hardware:

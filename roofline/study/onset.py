@@ -59,14 +59,18 @@ class Fit:
     n: int
 
 
-def fixed_time_onset(study: Study, rows: Sequence[Row]) -> tuple[Onset, ...]:
+def fixed_time_onset(
+    study: Study, rows: Sequence[Row], measured: Sequence[Row] = ()
+) -> tuple[Onset, ...]:
     """Return the onset on every known hardware, and against the host window where one was timed.
 
-    Empty for operators without a closed form in rows and columns.
+    ``measured`` are rows whose pace, a straight line through times of the same dtype, widens the
+    range on their hardware. Empty for operators without a closed form in rows and columns.
     """
     config = study.configs[0]
     if study.op not in families() or set(config.shape) != {"rows", "cols"}:
         return ()
+    slow = _measured_pace(config, measured)
     found = []
     for path in list_models():
         try:
@@ -82,7 +86,7 @@ def fixed_time_onset(study: Study, rows: Sequence[Row]) -> tuple[Onset, ...]:
                 lnc=hardware.lnc,
                 what="device start",
                 fixed_s=(low, high),
-                pace_s=_pace(study, config, hardware),
+                pace_s=_pace(study, config, hardware, slow),
                 source=floor.source,
                 quality=floor.quality,
             )
@@ -97,7 +101,7 @@ def fixed_time_onset(study: Study, rows: Sequence[Row]) -> tuple[Onset, ...]:
                 lnc=hardware.lnc,
                 what="host window",
                 fixed_s=(min(low for low, _ in windows), max(high for _, high in windows)),
-                pace_s=_pace(study, config, hardware),
+                pace_s=_pace(study, config, hardware, slow),
                 source=single[0].evidence.fixed_source,
                 quality="derived",
             )
@@ -105,14 +109,30 @@ def fixed_time_onset(study: Study, rows: Sequence[Row]) -> tuple[Onset, ...]:
     return tuple(found)
 
 
-def _pace(study: Study, config: Config, hardware: Hardware) -> tuple[float, float]:
-    """Return s per element for a large size: the lower bound, and the usual engine at 1x."""
+def _measured_pace(config: Config, rows: Sequence[Row]) -> dict[tuple[str, int], float]:
+    """Return the slowest measured s per element by hardware and LNC, of the config's dtype."""
+    same = [row for row in rows if row.measurement.config.dtype == config.dtype]
+    paces = [fit.pace_s for fit in fit_times(same)]
+    if not paces:
+        return {}
+    hardware = same[0].placement.hardware
+    return {(hardware.name, hardware.lnc): max(paces)}
+
+
+def _pace(
+    study: Study, config: Config, hardware: Hardware, measured: dict[tuple[str, int], float]
+) -> tuple[float, float]:
+    """Return s per element for a large size: the lower bound, and the usual engine at 1x.
+
+    A slower measured pace on this hardware replaces the latter.
+    """
     cols = config.shape["cols"]
     work = closed_form(study.op, dtype=config.dtype, variant="fused", rows=_LARGE_ROWS, cols=cols)
     placement = place(work, hardware)
     elements = _LARGE_ROWS * cols
     slow = work.element_passes / placement.headline.compute.value
-    return placement.bound.seconds / elements, max(slow, placement.bound.seconds) / elements
+    fast = placement.bound.seconds / elements
+    return fast, max(slow / elements, fast, measured.get((hardware.name, hardware.lnc), 0.0))
 
 
 def fit_times(rows: Sequence[Row]) -> tuple[Fit, ...]:

@@ -1,0 +1,57 @@
+"""Blocks a report is made of, independent of whether it becomes Markdown, HTML or terminal text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Block", "Bullets", "Entries", "FigureBlock", "Heading", "Paragraph", "Table"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """A section title; ``level`` 1 is the report's own."""
+
+    text: str
+    level: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paragraph:
+    """Plain prose."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bullets:
+    """A list of sentences."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entries:
+    """A numbered list; each entry is a title and named lines, as (name, text)."""
+
+    items: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table of texts. Columns in ``numeric`` are set right-aligned; ``note`` stands below."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: frozenset[int] = frozenset()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureBlock:
+    """A figure by the stem of its files, with a sentence that says what it shows."""
+
+    stem: str
+    alt: str
+
+
+Block = Heading | Paragraph | Bullets | Entries | Table | FigureBlock

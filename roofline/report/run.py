@@ -1,0 +1,93 @@
+"""Report on paths: the one function behind ``roofline report``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from roofline.errors import StudyError
+from roofline.report.blocks import Block
+from roofline.report.data import study_json, to_json
+from roofline.report.study_blocks import summary_blocks
+from roofline.report.terminal import to_text
+from roofline.study.evaluate import StudyResult, evaluate
+from roofline.study.load import is_study, list_studies, load_study
+from roofline.study.study import Study
+
+__all__ = ["report", "study_result"]
+
+
+def report(
+    paths: Sequence[str],
+    *,
+    output: Path | None = None,
+    as_json: bool = False,
+    hardware: str | None = None,
+    lnc: int | None = None,
+    window: str = "body",
+    preset: str = "vendor",
+    trust: bool = False,
+    width: int = 80,
+) -> Iterator[str]:
+    """Yield the text to print for each path, writing its files first where ``output`` is given.
+
+    With several paths each report goes to a folder of ``output`` named after its study.
+    """
+    results = [
+        study_result(path, hardware=hardware, lnc=lnc, window=window, preset=preset, trust=trust)
+        for path in paths
+    ]
+    if as_json and len(results) > 1:
+        yield to_json({"reports": [study_json(result) for result in results]})
+    for result in results:
+        written: tuple[Path, ...] = ()
+        if output is not None:
+            from roofline.report.study_report import write_study_report
+
+            folder = output if len(results) == 1 else output / result.study.name
+            written = write_study_report(result, folder)
+        if as_json:
+            if len(results) == 1:
+                yield to_json(study_json(result))
+            continue
+        blocks: list[Block] = summary_blocks(result)
+        yield to_text(blocks, width=width)
+        if written:
+            names = ", ".join(path.name for path in written)
+            yield f"\n{written[0].parent}: {names}\n"
+
+
+def study_result(
+    path: str,
+    *,
+    hardware: str | None = None,
+    lnc: int | None = None,
+    window: str = "body",
+    preset: str = "vendor",
+    trust: bool = False,
+) -> StudyResult:
+    """Return the result of the study at a path, with measured curves of its operator behind it."""
+    if not is_study(path):
+        raise StudyError(
+            f"{path}: not a study; give a folder with study.toml or one of "
+            f"{', '.join(list_studies())}"
+        )
+    study = load_study(path)
+    return evaluate(
+        study,
+        hardware=hardware,
+        lnc=lnc,
+        preset=preset,
+        window=window,
+        trust=trust,
+        context=_context(study),
+    )
+
+
+def _context(study: Study) -> Study | None:
+    """Return a shipped study of the same operator over many sizes, drawn behind this one."""
+    for name in list_studies():
+        other = load_study(name)
+        if other.op == study.op and other.name != study.name and len(other.configs) > 1:
+            return other
+    return None

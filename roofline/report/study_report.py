@@ -1,0 +1,61 @@
+"""The files of a study's report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from roofline.plots.describe import describe_engines, describe_ladder, describe_roofline
+from roofline.plots.figure import Figure
+from roofline.report.blocks import FigureBlock
+from roofline.report.data import figures_json, points_csv, study_json, to_json
+from roofline.report.html import to_html
+from roofline.report.markdown import to_markdown
+from roofline.report.study_blocks import study_blocks
+from roofline.report.write import write_folder
+from roofline.study.evaluate import StudyResult
+
+__all__ = ["study_figures", "write_study_report"]
+
+
+def study_figures(result: StudyResult) -> tuple[Figure, ...]:
+    """Return the descriptions of the figures of a study; no engine panel without passes."""
+    figures = [describe_ladder(result), describe_roofline(result)]
+    if any(row.placement.passes for row in result.rows):
+        figures.append(describe_engines(result))
+    return tuple(figures)
+
+
+def write_study_report(result: StudyResult, folder: Path) -> tuple[Path, ...]:
+    """Write report.md, report.json, points.csv, figures and index.html; return their paths.
+
+    All files are written, or none.
+    """
+    from roofline.plots.draw import save
+
+    figures = study_figures(result)
+    stems = {figure.key for figure in figures}
+    blocks = [
+        block
+        for block in study_blocks(result)
+        if not isinstance(block, FigureBlock) or block.stem in stems
+    ]
+
+    def fill(scratch: Path) -> None:
+        for figure in figures:
+            save(figure, scratch / f"{figure.key}.svg")
+            save(figure, scratch / f"{figure.key}.png")
+        texts = {
+            "report.md": to_markdown(blocks),
+            "report.json": to_json(study_json(result)),
+            "points.csv": points_csv(result),
+            "figures.json": figures_json(figures),
+            "index.html": to_html(
+                result.study.title,
+                blocks,
+                {stem: (scratch / f"{stem}.svg").read_text(encoding="utf-8") for stem in stems},
+            ),
+        }
+        for name, text in texts.items():
+            (scratch / name).write_text(text, encoding="utf-8", newline="\n")
+
+    return write_folder(folder, fill)

@@ -1,0 +1,36 @@
+"""Write the files of a report all together or not at all."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from roofline.errors import QueryError
+
+__all__ = ["write_folder"]
+
+
+def write_folder(folder: Path, fill: Callable[[Path], None]) -> tuple[Path, ...]:
+    """Call ``fill`` with an empty temporary folder, then move its files to ``folder``.
+
+    Other files of ``folder`` are left alone. When ``fill`` fails nothing is left behind. Returns
+    the files written. Raises ``QueryError`` when ``folder`` is a file.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise QueryError(f"{folder}: is a file; a report is written to a folder")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        fill(scratch)
+        names = sorted(path.name for path in scratch.iterdir())
+        if not folder.exists():
+            scratch.chmod(0o755)
+            scratch.rename(folder)
+        else:
+            for name in names:
+                (scratch / name).replace(folder / name)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return tuple(folder / name for name in names)
