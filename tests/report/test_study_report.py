@@ -52,7 +52,8 @@ def test_committed_reports_have_not_drifted(fresh: Path, root: Path) -> None:
     """Text exactly; figures by their drawn data. `make reports` brings them up to date."""
     committed = root / "reports" / fresh.name
     for name in ("report.md", "points.csv", "report.json"):
-        assert (committed / name).read_text("utf-8") == (fresh / name).read_text("utf-8"), name
+        same = (committed / name).read_text("utf-8") == (fresh / name).read_text("utf-8")
+        assert same, f"{committed / name} is not what this tree writes: run `make reports`"
     held, drawn = (
         json.loads((folder / "figures.json").read_text("utf-8")) for folder in (committed, fresh)
     )
