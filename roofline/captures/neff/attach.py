@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from roofline.captures.capture import Capture, Issue
+from roofline.captures.capture import Capture, Issue, Overview
+from roofline.captures.neff.capture import neff_metadata
 from roofline.captures.neff.dma import ProgramDma
 from roofline.captures.neff.join import Join, Match, check_pair
 from roofline.captures.neff.labels import Labels
@@ -69,7 +71,17 @@ def attach_neff(capture: Capture, neff: Neff | Path | str) -> Capture:
         sources=sources,
         summary_source=lambda: summarize(decoded, joined.summary()),
         quality_source=joined.quality,
+        overview_source=partial(_overview, capture, joined),
     )
+
+
+def _overview(capture: Capture, joined: Joined) -> Overview | None:
+    """Return the trace's overview; what the program adds is listed as far as its files tell."""
+    given = capture.overview_source()
+    if given is None:
+        return None
+    issues = [issue for issue in given.issues if issue.id not in ("no-program", "program-joined")]
+    return dataclasses.replace(given, issues=(*issues, joined.added(joined.static_additions())))
 
 
 @dataclass(frozen=True)
@@ -162,13 +174,7 @@ class Joined:
         if self.marks_transposes:
             settled.add("transposes-unmarked")
         issues = [issue for issue in find_issues(self.decoded) if issue.id not in settled]
-        issues.append(
-            Issue(
-                id="program-joined",
-                severity="info",
-                what=f"{self.neff.path.name} adds: {', '.join(self.additions())}",
-            )
-        )
+        issues.append(self.added(self.additions()))
         if self.match.uuid is False:
             issues.append(
                 Issue(
@@ -207,6 +213,28 @@ class Joined:
                 )
             )
         return issues
+
+    def added(self, what: Sequence[str]) -> Issue:
+        """Return the statement of what the program adds."""
+        return Issue(
+            id="program-joined",
+            severity="info",
+            what=f"{self.neff.path.name} adds: {', '.join(what)}",
+        )
+
+    def static_additions(self) -> list[str]:
+        """Return what its files tell without decoding the trace."""
+        added = [f"{len(list_tensors(self.neff))} tensors", "program counters of the compiler"]
+        if any(subgraph is not None and subgraph.queues for subgraph in self.join.subgraphs):
+            added.append("queues of semaphores")
+        if any(self.dma.blocks):
+            added.append("direction and tensor of planned transfers")
+        levels = {
+            "kernel names or lines": self.neff.penguin,
+            "HLO operations": self.neff.hlo,
+            "layers": self.neff.framework,
+        }
+        return added + [what for what, level in levels.items() if level.entries]
 
     def additions(self) -> list[str]:
         """Return what the program adds, in words."""
@@ -417,20 +445,33 @@ def _spelled(queue: str) -> str:
 
 def _metadata(given: Mapping[str, Any], neff: Neff) -> Mapping[str, Any]:
     """Return metadata with the program's; names that may be paths of other machines stay out."""
-    header = neff.header
     versions = dict(given.get("versions", {}))
     if neff.compiler_version:
         versions["compiler"] = neff.compiler_version
-    return {
-        **given,
-        "versions": versions,
-        "neff": {
-            "file": neff.path.name,
-            "uuid": header.uuid.hex(),
-            "hash": header.hash,
-            "version": f"{header.version[0]}.{header.version[1]}",
-            "features": header.features,
-            "cores_per_lnc": header.cores_per_lnc,
-            "target": str(neff.kelf.get("target") or ""),
-        },
+    absent = {
+        name: why
+        for name, why in dict(given.get("summary_absent", {})).items()
+        if name not in _SETTLED
     }
+    return {**given, "versions": versions, "summary_absent": absent, "neff": neff_metadata(neff)}
+
+
+_SETTLED: Final = frozenset(
+    {
+        "compiler_version",
+        "inputs_and_weights_size_bytes",
+        "mbu_min_read_util_percent",
+        "hbm_read_bytes",
+        "hbm_write_bytes",
+        "sbuf_read_bytes",
+        "sbuf_write_bytes",
+        "mbu_estimated_percent",
+        "spill_reload_bytes",
+        "spill_save_bytes",
+        "transpose_flops",
+        "mm_arithmetic_intensity",
+        "mfu_inst_estimated_percent",
+        "mfu_inst_max_achievable_estimated_percent",
+    }
+)
+"""Summary fields that a program can settle."""
