@@ -15,8 +15,11 @@ _EXPORTS = {
     "TensorSpec": "roofline.work.specs",
     "Work": "roofline.work.work",
     "Counter": "roofline.work.counter",
+    "broadcast_weights": "roofline.work.choices",
     "closed_form_arrays": "roofline.work.closed_form",
     "count": "roofline.work.counting",
+    "counted": "roofline.work.kernels",
+    "executed_work": "roofline.work.captured",
     "families": "roofline.work.closed_form",
     "formula_names": "roofline.work.registry",
     "from_cache_key": "roofline.work.signature",
@@ -26,6 +29,7 @@ _EXPORTS = {
     "parse_spec": "roofline.work.specs",
     "register": "roofline.work.registry",
     "unregister": "roofline.work.registry",
+    "with_measured": "roofline.work.captured",
 }
 
 __all__ = sorted(_EXPORTS)

@@ -14,12 +14,13 @@ from torch.nn.modules.module import (
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from roofline.work.kernels import ACTIVE
 from roofline.work.recorder import Recorder, is_composite, operator_name
 from roofline.work.registry import op_key, user_registered
 from roofline.work.trace import unread
 from roofline.work.work import Work
 
-__all__ = ["WHOLE", "Counter", "recording"]
+__all__ = ["WHOLE", "Counter"]
 
 WHOLE: Final = frozenset({"rms_norm", "scaled_dot_product_attention"})
 """Composite operators that a Neuron backend runs as one; torch would show their parts.
@@ -33,13 +34,6 @@ _FUNCTIONS: Final[dict[Any, str]] = {
     torch.rms_norm: "rms_norm",
     torch.nn.functional.rms_norm: "rms_norm",
 }
-
-_ACTIVE: Final[list[Recorder]] = []
-
-
-def recording() -> list[Recorder]:
-    """Return the recorders of the blocks that are being counted, outermost first."""
-    return [recorder for recorder in _ACTIVE if not recorder.paused]
 
 
 def _keeps(name: str) -> bool:
@@ -103,7 +97,10 @@ class _Dispatch(TorchDispatchMode):  # type: ignore[no-untyped-call]
         kwargs = kwargs or {}
         recorder = self.recorder
         if recorder.paused:
-            return func(*args, **kwargs)
+            out = func(*args, **kwargs)
+            if torch.is_grad_enabled():  # what is kept for the gradient is made inside
+                recorder.hide(out)
+            return out
         composite = self._composite.get(func)
         if composite is None:
             composite = self._composite[func] = is_composite(func) and not _keeps(
@@ -155,7 +152,7 @@ class Counter:
         self._modes = [_Functions(self.recorder), _Dispatch(self.recorder)]
         for mode in self._modes:
             mode.__enter__()
-        _ACTIVE.append(self.recorder)
+        ACTIVE.append(self.recorder)
         return self
 
     def __exit__(
@@ -164,7 +161,7 @@ class Counter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        _ACTIVE.remove(self.recorder)
+        ACTIVE.remove(self.recorder)
         for mode in reversed(self._modes):
             mode.__exit__(kind, error, trace)
         for hook in self._hooks:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -166,22 +166,55 @@ class _Wrapper(torch.nn.Module):
         return self.fn(*args, **named)
 
 
+_CALLS_ONCE: Final = frozenset(str.split(
+    "wrap wrap_with_set_grad_enabled wrap_with_autocast wrap_activation_checkpoint "
+    "tag_activation_checkpoint hints_wrapper invoke_subgraph"
+))  # fmt: skip
+"""Higher-order operators that run the graph they are given once; others are counted by name."""
+
+
 def _record(recorder: Recorder, graph: torch.fx.Graph, where: str = "") -> list[Any]:
     """Record the operators of a graph and return the fake tensors it hands back."""
-
-    def value(node: torch.fx.Node) -> Any:
-        return node.meta.get("val")
-
     outputs: list[Any] = []
     for node in graph.nodes:
         if node.op == "output":
-            outputs = list(torch.fx.map_arg(node.args[0], value))
+            outputs = list(torch.fx.map_arg(node.args[0], _value))
         elif node.op == "call_function" and not _is_python(node.target):
             recorder.module = where or _module_of(node)
-            args = torch.fx.map_arg(node.args, value)
-            kwargs = torch.fx.map_arg(node.kwargs, value)
+            inner = _inner_graph(node)
+            if inner is not None:
+                operands = [a for a in node.args if isinstance(a, torch.fx.Node)]
+                given = [_value(a) for a in operands if a.op != "get_attr" or "val" in a.meta]
+                for operand, place in zip(given, _placeholders(inner), strict=False):
+                    _same(recorder, operand, _value(place))
+                made = _record(recorder, inner, where)
+                for known, new in zip(made, _listed(_outputs(node)), strict=False):
+                    _same(recorder, known, new)
+                continue
+            args = torch.fx.map_arg(node.args, _value)
+            kwargs = torch.fx.map_arg(node.kwargs, _value)
             recorder.record(node.target, args, kwargs, _outputs(node))
     return outputs
+
+
+def _value(node: torch.fx.Node) -> Any:
+    return node.meta.get("val")
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _inner_graph(node: torch.fx.Node) -> torch.fx.Graph | None:
+    if getattr(node.target, "__name__", "") not in _CALLS_ONCE:
+        return None
+    owner = node.graph.owning_module
+    for argument in (*node.args, *node.kwargs.values()):
+        if isinstance(argument, torch.fx.Node) and argument.op == "get_attr" and owner is not None:
+            module = getattr(owner, str(argument.target), None)
+            if isinstance(module, torch.fx.GraphModule):
+                return module.graph
+    return None
 
 
 def _outputs(node: torch.fx.Node) -> Any:

@@ -59,6 +59,7 @@ class Recorder:
         self._operators: dict[Any, _Operator] = {}
         self._specs: dict[tuple[Any, ...], _Kept] = {}
         self._count = 0
+        self._hidden: list[Use] = []
         self._operands: Iterable[Any] = ()
         self._counts: dict[tuple[Any, ...], tuple[Cost, OpCount]] = {}
 
@@ -87,6 +88,12 @@ class Recorder:
         self._values[storage._cdata] = number
         self._references.append(StorageWeakRef(storage))  # type: ignore[no-untyped-call]
 
+    def hide(self, out: Any) -> None:
+        """Note tensors that the parts of a whole operator make: they cost nothing of their own."""
+        for tensor in _flat(out):
+            use, _ = self._use(tensor)
+            self._hidden.append(use._replace(bytes=0, part="hidden"))
+
     def record(self, func: Any, args: Iterable[Any], kwargs: Mapping[str, Any], out: Any) -> None:
         """Add one call. ``func`` is a torch operator, or the name of one."""
         operator = self._operators.get(func) or self._describe(func)
@@ -104,6 +111,9 @@ class Recorder:
         writes: list[Use] = []
         results: list[Any] = []
         outputs = tuple(self._plain(item, writes, results) for item in _flat(out))
+        if self._hidden and not self.paused:
+            writes += self._hidden
+            self._hidden = []
         if not reads and not writes:  # markers for profilers, checks: nothing a device does
             return
         if operator.may_copy and not {use.value for use in writes}.isdisjoint(
@@ -205,8 +215,10 @@ class Recorder:
             # reshape, to, contiguous ...: a view where it can be, else a copy
             may_copy = view and is_composite(func)
             outs = frozenset(a.name for a in schema.arguments if getattr(a, "is_out", False))
-        formula = find_formula("clone" if may_copy else name) or _formula_by_tag(
-            getattr(func, "tags", ())
+        formula = (
+            find_formula("clone" if may_copy else name)
+            or _formula_of_torch(func)
+            or _formula_by_tag(getattr(func, "tags", ()))
         )
         operator = _Operator(
             name, formula, view and not may_copy, may_copy, outs, op_key(name) == "copy"
@@ -250,6 +262,32 @@ def _formula_by_tag(tags: Iterable[Any]) -> Formula | None:
     if _REDUCTION is not None and _REDUCTION in tags:
         return _reduction_by_tag
     return None
+
+
+def _formula_of_torch(func: Any) -> Formula | None:
+    """Return a rule made of torch's own FLOP formula for an operator that has only that."""
+    from torch.utils.flop_counter import flop_registry
+
+    flops_of = flop_registry.get(getattr(func, "overloadpacket", None))
+    if flops_of is None:
+        return None
+
+    def products(call: Call) -> Cost:
+        from roofline.work.stand_in import made
+
+        args, kwargs, out = made(call.args), made(call.kwargs), made(call.outputs)
+        flops = int(flops_of(*args, **kwargs, out_val=out[0] if len(out) == 1 else out))
+        return Cost(
+            flops={"matmul": flops},
+            tensor_flops={call.tensor(0).dtype: flops},
+            passes=sum(spec.numel for spec in call.outputs),
+            engines=("vector", "scalar"),
+            usual_engine="scalar",
+            family="matmul",
+            note="FLOP by torch.utils.flop_counter",
+        )
+
+    return products
 
 
 def _pointwise_by_tag(call: Call) -> Cost:

@@ -14,7 +14,7 @@ from roofline.dtypes import dtype_of
 from roofline.errors import WorkError
 from roofline.work.specs import TensorSpec
 
-__all__ = ["map_tensors", "modules_of", "on_meta", "swapped", "torch_dtype"]
+__all__ = ["made", "map_tensors", "modules_of", "on_meta", "swapped", "torch_dtype"]
 
 _TORCH: dict[str, str] = {
     "fp64": "float64",
@@ -77,13 +77,18 @@ def modules_of(fn: Any) -> list[torch.nn.Module]:
     return list({id(module): module for module in (*found, *inner)}.values())
 
 
+def made(value: Any) -> Any:
+    """Return ``value`` with every ``TensorSpec`` made into a tensor without data."""
+    return map_tensors(value, _made)
+
+
 @contextmanager
 def on_meta(
     fn: Any, inputs: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
     """Give inputs with specs made into meta tensors, and the modules meta parameters to match."""
-    args = map_tensors(inputs, _made)
-    named = map_tensors(keywords, _made)
+    args = made(inputs)
+    named = made(keywords)
     on_device: list[bool] = []
     map_tensors((args, named), lambda tensor: on_device.append(tensor.device.type == "meta"))
     with ExitStack() as stack:

@@ -95,6 +95,8 @@ def work_to_dict(work: Work, by: str = "op") -> dict[str, Any]:
         "dispatched_bytes": work.dispatched_bytes,
         "dispatched_aliased_bytes": work.dispatched_aliased_bytes,
         "measured_bytes": work.measured_bytes,
+        "reload_factor": work.reload_factor,
+        "excess_write_bytes": work.excess_write_bytes,
         "host_copy_bytes": work.host_copy_bytes,
         "launches": work.launches,
         "intensity_minimal_flop_per_byte": _ratio(work.total_flops, work.minimal_bytes),

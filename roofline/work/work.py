@@ -152,3 +152,17 @@ class Work:
         if self.measured_read_bytes is None or self.measured_write_bytes is None:
             return None
         return self.measured_read_bytes + self.measured_write_bytes
+
+    @property
+    def reload_factor(self) -> float | None:
+        """Measured bytes read over the least that has to be read; ``None`` where unknown."""
+        if self.measured_read_bytes is None or not self.minimal_read_bytes:
+            return None
+        return self.measured_read_bytes / self.minimal_read_bytes
+
+    @property
+    def excess_write_bytes(self) -> int | None:
+        """Measured bytes written beyond the results (spills, copies); ``None`` where unknown."""
+        if self.measured_write_bytes is None:
+            return None
+        return self.measured_write_bytes - self.minimal_write_bytes

@@ -21,10 +21,9 @@ def _sniff(path: Path, head: bytes) -> bool:  # noqa: ARG001
 
 
 def _open(path: Path, compat: str | None) -> Capture:
-    from roofline.captures.neff.beside import attach_beside
     from roofline.captures.ntff.capture import open_ntff
 
-    return attach_beside(open_ntff(path, compat))
+    return open_ntff(path, compat)
 
 
 READER = Reader(

@@ -56,6 +56,7 @@ def _causal_position(key: str) -> int:
         "_scaled_dot_product_efficient_attention": 6,
         "_scaled_dot_product_cudnn_attention": 6,
         "_scaled_dot_product_fused_attention_overrideable": 5,
+        "flex_attention": -1,  # its mask is a function: the whole square counts
     }.get(key, 5)
 
 
@@ -68,6 +69,7 @@ def _causal_position(key: str) -> int:
     "_scaled_dot_product_efficient_attention",
     "_scaled_dot_product_cudnn_attention",
     "_scaled_dot_product_fused_attention_overrideable",
+    "flex_attention",
     "attention",
 )
 def attention(call: Call) -> Cost:
@@ -78,7 +80,8 @@ def attention(call: Call) -> Cost:
     operands and the result.
     """
     query, key, value = call.tensor(0), call.tensor(1), call.tensor(2)
-    causal = bool(call.argument(_causal_position(call.key), "is_causal", False))
+    position = _causal_position(call.key)
+    causal = position > 0 and bool(call.argument(position, "is_causal", False))
     pairs = _pairs(query, key, causal)
     rows = TensorSpec(query.shape[:-1], query.dtype).numel
     out = (
