@@ -62,6 +62,8 @@ _EXTRA: Final = (
 )
 """Sections without a table of our own, given under their own names and fields."""
 
+_TRANSFERS: Final = {"transfers": ("start_ts", "duration_ns", "end_ts", "transfer_bytes")}
+
 _RENAMED: Final = {
     "pe_num_rows": "tensor_engine_num_rows",
     "pe_num_cols": "tensor_engine_num_cols",
@@ -140,7 +142,8 @@ class _Document:
         if name in _EXTRA:
             return self._extra(name)
         wanted = _picked(EVENTS[name], columns)
-        self._walk({name: wanted})
+        everything = {other: EVENTS[other].columns for other in HOT} if columns is None else {}
+        self._walk({**everything, name: wanted})
         if name not in self.table_names():
             held = ", ".join(self.table_names()) or "none"
             raise MissingTableError(
@@ -215,7 +218,7 @@ class _Document:
         """Walk the whole file once: index it, decode small sections and what is ``wanted``."""
         if self.walked:
             return
-        hot = {name: _picked(EVENTS[name], names) for name, names in HOT.items()}
+        hot = {name: _picked(EVENTS[name], names) for name, names in (HOT | _TRANSFERS).items()}
         plan = {**hot, **wanted}
         sinks: dict[str, FieldSink] = {}
 

@@ -274,7 +274,6 @@ EVENTS: Final = {
 HOT: Final = {
     "instructions": ("start_ts", "duration_ns", "end_ts", "engine", "pcore_idx", "opcode"),
     "dma": ("start_ts", "duration_ns", "end_ts", "pcore_idx", "transfer_bytes", "queue_type"),
-    "transfers": ("start_ts", "duration_ns", "end_ts", "transfer_bytes"),
     "active": ("engine", "pcore_idx", "start_ts", "end_ts", "duration_ns"),
 }
 """Columns that most questions need: decoded on the way when the file is first walked."""

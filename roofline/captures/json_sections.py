@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any, Final, Protocol
+from typing import IO, Any, Final, Protocol, cast
 
 import msgspec
 
@@ -34,7 +34,7 @@ _NOT_NUMBERS: Final = re.compile(rb"\b(NaN|Infinity)\b")
 class RowSink(Protocol):
     """Takes the records of one array, a block at a time."""
 
-    def decode(self, block: bytes) -> list[Any]:
+    def decode(self, block: memoryview) -> list[Any]:
         """Decode a JSON array; raises ``msgspec.DecodeError``."""
 
     def add(self, rows: list[Any]) -> None:
@@ -54,7 +54,7 @@ class _Skip:
 
     _decoder: msgspec.json.Decoder[list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw])
 
-    def decode(self, block: bytes) -> list[Any]:
+    def decode(self, block: memoryview) -> list[Any]:
         return self._decoder.decode(block)
 
     def add(self, rows: list[Any]) -> None:
@@ -65,23 +65,62 @@ _RAW: Final = msgspec.json.Decoder(msgspec.Raw)
 
 
 class _Window:
-    """The bytes of the file from ``base`` on, as many as were asked for."""
+    """A movable view of the file in one reused buffer: memory new to the process is slow."""
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
         self.path, self.file = path, file
-        self.base, self.data, self.at_end = 0, b"", False
+        self.size = file.seek(0, 2)
+        self._buffer = bytearray(2 * BLOCK_BYTES)
+        self._base = 0
+        self._low = self._high = 1  # one byte is kept before the view, for a bracket
 
-    def load(self, base: int, size: int) -> bytes:
-        if not self.base <= base <= self.base + len(self.data):
-            self.base, self.data, self.at_end = base, b"", False
-        kept = self.data[base - self.base :]
-        if len(kept) < size and not self.at_end:
-            self.file.seek(base + len(kept))
-            more = self.file.read(max(size - len(kept), _TAIL))
-            self.at_end = base + len(kept) + len(more) == self.file.seek(0, 2)
-            kept += more
-        self.base, self.data = base, kept
-        return kept
+    @property
+    def at_end(self) -> bool:
+        """Whether the view reaches the end of the file."""
+        return self._base + self._high - self._low == self.size
+
+    def load(self, base: int, size: int) -> memoryview:
+        """Return a view from ``base`` on, of ``size`` bytes or more unless the file ends before.
+
+        It is valid until the next call.
+        """
+        if self._base <= base <= self._base + self._high - self._low:
+            self._low += base - self._base
+        else:
+            self._low = self._high = 1
+        self._base = base
+        if self._low + size + 1 > len(self._buffer):
+            kept = self._buffer[self._low : self._high]
+            if size + 2 > len(self._buffer):
+                self._buffer = bytearray(2 * size)
+            self._low, self._high = 1, 1 + len(kept)
+            self._buffer[1 : self._high] = kept
+        self.file.seek(base + self._high - self._low)
+        while self._high - self._low < size:
+            count = self.file.readinto(memoryview(self._buffer)[self._high : -1])  # type: ignore[attr-defined]
+            if not count:
+                break
+            self._high += count
+        return memoryview(self._buffer)[self._low : self._high]
+
+    def peek(self, base: int) -> bytes:
+        """Return the next bytes from ``base`` on as a copy."""
+        return bytes(self.load(base, _TAIL)[:_TAIL])
+
+    def decode(self, sink: RowSink, length: int, *, close: bool) -> list[Any]:
+        """Decode the first ``length`` bytes of the view as the rest of an array.
+
+        The brackets are written around them in place; ``close`` adds the one behind.
+        """
+        end = self._low + length
+        before, behind = self._buffer[self._low - 1], self._buffer[end]
+        self._buffer[self._low - 1] = ord("[")
+        if close:
+            self._buffer[end] = ord("]")
+        try:
+            return sink.decode(memoryview(self._buffer)[self._low - 1 : end + close])
+        finally:
+            self._buffer[self._low - 1], self._buffer[end] = before, behind
 
 
 def walk_sections(
@@ -99,18 +138,18 @@ def walk_sections(
     the offset for malformed or truncated JSON and for a member that is there twice.
     """
     window = _Window(path, file)
-    head = window.load(0, _TAIL)
+    head = window.peek(0)
     at = 3 if head.startswith(b"\xef\xbb\xbf") else 0
     at = len(head) - len(head[at:].lstrip())
     if head[at : at + 1] != b"{":
         raise CaptureError(f"{path}: not a JSON object", offset=at)
     at += 1
     seen: set[str] = set()
-    empty = re.match(rb"\s*\}\s*$", window.load(at, _TAIL))
+    empty = re.match(rb"\s*\}\s*$", window.peek(at))
     if empty and window.at_end:
         return
     while True:
-        data = window.load(at, _TAIL)
+        data = window.peek(at)
         key = _KEY.match(data)
         if key is None:
             raise CaptureError(f"{path}: expected a member name in quotes", offset=at)
@@ -128,14 +167,14 @@ def walk_sections(
         else:
             end = feed_array(window, start, sink or _Skip(), name)
         yield Section(name=name, start=start, end=end)
-        data = window.load(end, _TAIL)
+        data = window.peek(end)
         after = _BETWEEN.match(data)
         if after is None:
             what = "the file ends" if not data.strip() else "expected ',' or '}'"
             raise CaptureError(f"{path}: {what} after member {name!r}", offset=end)
         at = end + after.end()
         if after[1] == b"}":
-            if window.load(at, _TAIL).strip():
+            if window.peek(at).strip():
                 raise CaptureError(f"{path}: something follows the JSON object", offset=at)
             return
 
@@ -147,58 +186,56 @@ def read_section(path: Path, file: IO[bytes], section: Section, sink: RowSink) -
 
 def feed_array(window: _Window, start: int, sink: RowSink, name: str) -> int:
     """Feed the array at ``start`` to ``sink`` in blocks; return the offset after its end."""
-    data = window.load(start, _TAIL)
-    if data[:1] != b"[":
+    if not window.peek(start).startswith(b"["):
         raise CaptureError(f"{window.path}: expected an array", offset=start, section=name)
     at, size = start + 1, BLOCK_BYTES
     while True:
         data = window.load(at, size)
-        error: msgspec.DecodeError | None = None
-        for cut in _cuts(data[:size], at_end=window.at_end and len(data) <= size):
-            block = b"[" + data[:cut] + b"]" if cut < len(data) else b"[" + data
+        last = window.at_end and len(data) <= size
+        # without a cut the block is truncated, unless the array ends within it
+        cuts = [] if last else list(_cuts(data[:size]))
+        for cut in (*cuts, len(data)):
+            whole = cut == len(data)
             try:
-                sink.add(sink.decode(block))
-            except msgspec.DecodeError as caught:
-                error = caught
-            else:
-                between = _CUT.match(data, cut - 1)
-                if between is None:  # the array and the file end together
-                    return at + cut
-                at, size = at + between.end(), BLOCK_BYTES
-                error = None
-                break
-            trailing = _TRAILING.search(str(error))
-            if trailing is not None:
-                length = int(trailing[1]) - 2
-                try:
-                    sink.add(sink.decode(b"[" + data[:length]))
-                except msgspec.DecodeError as caught:
-                    raise _malformed(window.path, caught, at - 1, name) from caught
-                return at + length
-            if "truncated" not in str(error):
-                raise _malformed(window.path, error, at - 1, name) from error
+                sink.add(window.decode(sink, cut, close=not whole))
+            except msgspec.DecodeError as error:
+                if trailing := _TRAILING.search(str(error)):
+                    length = int(trailing[1]) - 2
+                    sink.add(_last_block(window, sink, length, at, name))
+                    return at + length
+                if "truncated" not in str(error):
+                    raise _malformed(window.path, error, at - 1, name) from error
+                continue
+            if whole:  # the array ends with the block
+                return at + cut
+            between = cast("re.Match[bytes]", _CUT.match(data, cut - 1))
+            at, size = at + int(between.end()), BLOCK_BYTES
+            break
         else:
-            if window.at_end and len(data) <= size:
+            if last:
                 raise CaptureError(
                     f"{window.path}: the file ends inside an array: truncated",
                     offset=at + len(data),
                     section=name,
-                ) from error
+                )
             size *= 4
 
 
-def _cuts(data: bytes, *, at_end: bool) -> Iterator[int]:
+def _last_block(window: _Window, sink: RowSink, length: int, at: int, name: str) -> list[Any]:
+    try:
+        return window.decode(sink, length, close=False)
+    except msgspec.DecodeError as error:
+        raise _malformed(window.path, error, at - 1, name) from error
+
+
+def _cuts(data: memoryview) -> Iterator[int]:
     """Yield where ``data``, which starts at a record, may be cut, the most promising first.
 
     A record after the cut should look like the first one, which tells it from a nested object.
     """
-    if at_end:
-        yield len(data)
-        return
-    tail = max(0, len(data) - _TAIL)
     first = _record_keys(data, 0)
     tried = 0
-    for match in reversed(list(_CUT.finditer(data, tail))):
+    for match in reversed(list(_CUT.finditer(data, max(0, len(data) - _TAIL)))):
         keys = _record_keys(data, match.end())
         if len(keys & first) * 2 > len(first):
             yield match.start() + 1
@@ -210,9 +247,9 @@ def _cuts(data: bytes, *, at_end: bool) -> Iterator[int]:
 _DECODER: Final = json.JSONDecoder(parse_constant=lambda _: None)
 
 
-def _record_keys(data: bytes, at: int) -> frozenset[str]:
+def _record_keys(data: memoryview, at: int) -> frozenset[str]:
     try:
-        record, _ = _DECODER.raw_decode(data[at : at + _TAIL].decode("utf-8", "replace"))
+        record, _ = _DECODER.raw_decode(str(data[at : at + _TAIL], "utf-8", "replace"))
     except (ValueError, RecursionError):
         return frozenset()
     return frozenset(record) if isinstance(record, dict) else frozenset()
@@ -234,7 +271,7 @@ def _whole_value(window: _Window, start: int, name: str) -> tuple[int, Any]:
     size = _TAIL
     while True:
         data = window.load(start, size)
-        text = data.decode("utf-8", "ignore")
+        text = str(data, "utf-8", "ignore")
         try:
             value, length = _DECODER.raw_decode(text)
         except (ValueError, RecursionError) as error:
