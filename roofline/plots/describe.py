@@ -1,19 +1,26 @@
-"""Describe the three figures of a study: time ladder, roofline and engine panel."""
+"""Describe the two planes of a study: roofline and engine panel."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from roofline.analysis.placement import usable_modes
-from roofline.clocks import CLOCK_LABELS
 from roofline.hardware.model import Hardware, Roof
-from roofline.plots.figure import Axis, Figure, Line, Point, Span
+from roofline.plots.figure import Axis, Figure, Line, Point
 from roofline.plots.roofs import limits, roof_lines
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
 from roofline.units import format_count, format_rate, format_si, format_time
 
-__all__ = ["describe_engines", "describe_ladder", "describe_roofline", "shown_rows"]
+__all__ = [
+    "describe_engines",
+    "describe_roofline",
+    "detail_of",
+    "memory_roofs",
+    "series_of",
+    "shown_rows",
+    "subtitle_of",
+]
 
 _MOST_ROWS = 6  # blocks of the ladder that can be read
 _WIDE_GAP = 30.0  # times under its roof from which the way up is drawn and named
@@ -24,49 +31,7 @@ def shown_rows(rows: Sequence[Row], most: int = _MOST_ROWS) -> tuple[Row, ...]:
     """Return rows for a figure with a block each: all, or the largest size of each series."""
     if len(rows) <= most:
         return tuple(rows)
-    return tuple(members[-1] for members in _series(rows))[:most]
-
-
-def describe_ladder(result: StudyResult) -> Figure:
-    """Return the time ladder: for each variant what each microsecond is, on one log axis."""
-    rows = shown_rows(result.rows)
-    spans, groups = [], []
-    line = 0
-    for row in rows:
-        groups.append((line, row.measurement.key, f"{_config(row, result)}{row.verdict.label}"))
-        for rung in row.rungs:
-            ranged = rung.low_s < rung.high_s
-            text = (
-                f"{format_time(rung.low_s)} to {format_time(rung.high_s)}"
-                if ranged
-                else format_time(rung.value_s)
-            )
-            measured = rung.key == "measured"
-            spans.append(
-                Span(
-                    key=f"{row.key}: {rung.key}",
-                    row=line,
-                    label=CLOCK_LABELS[row.placement.clock] if measured else rung.label,
-                    low=rung.low_s,
-                    value=rung.value_s,
-                    high=rung.high_s,
-                    tone=rung.key,
-                    text=text,
-                    share="" if measured else _share(rung.low_s, rung.high_s, row.time_s),
-                    source=f"{rung.what} ({rung.source}; {rung.quality})",
-                )
-            )
-            line += 1
-    low, high = limits([value for span in spans for value in (span.low, span.high)])
-    return Figure(
-        key="ladder",
-        title="Where the time goes",
-        subtitle=_subtitle(result),
-        x=Axis(label="time", unit="s", low=low, high=high * 8),
-        spans=tuple(spans),
-        groups=tuple(groups),
-        notes=("each rung is a time of its own, not a sum; bars are published or derived ranges",),
-    )
+    return tuple(members[-1] for members in series_of(rows))[:most]
 
 
 def describe_roofline(result: StudyResult) -> Figure:
@@ -102,11 +67,11 @@ def describe_roofline(result: StudyResult) -> Figure:
     return Figure(
         key="roofline",
         title="Roofline",
-        subtitle=_subtitle(result),
+        subtitle=subtitle_of(result),
         x=x,
         y=y,
         lines=(
-            *roof_lines(tensor, _memory(hardware), x, hardware.memory_ceiling("theoretical")),
+            *roof_lines(tensor, memory_roofs(hardware), x, hardware.memory_ceiling("theoretical")),
             *context,
             *joins,
             *_gap(result.rows, points),
@@ -154,16 +119,17 @@ def describe_engines(result: StudyResult) -> Figure:
     return Figure(
         key="engines",
         title="Element engines",
-        subtitle=_subtitle(result),
+        subtitle=subtitle_of(result),
         x=x,
         y=y,
-        lines=(*roof_lines(engines, _memory(hardware), x, ceiling), *context, *joins),
+        lines=(*roof_lines(engines, memory_roofs(hardware), x, ceiling), *context, *joins),
         points=points,
         notes=("an element-pass: one element through a lane by one instruction, 1x to 4x a cycle",),
     )
 
 
-def _memory(hardware: Hardware) -> list[Roof]:
+def memory_roofs(hardware: Hardware) -> list[Roof]:
+    """Return the memory roofs that are drawn: of no direction, and not the vendor's."""
     return [
         roof for roof in hardware.memory_roofs() if not roof.direction and roof.kind != "vendor"
     ]
@@ -182,7 +148,7 @@ def _points(
 ) -> tuple[tuple[Point, ...], tuple[Line, ...]]:
     """Return a point a row at its headline bytes, hollow ones at other bytes, and their joins."""
     shapes = {name: index for index, name in enumerate(dict.fromkeys(r.variant.name for r in rows))}
-    ends = {members[-1].key for members in _series(rows)}
+    ends = {members[-1].key for members in series_of(rows)}
     points, joins = [], []
     for row in rows:
         rate, placement = y(row), row.placement
@@ -198,7 +164,7 @@ def _points(
                 y=rate,
                 shape=shapes[row.variant.name],
                 tone=row.verdict.resource,
-                detail=_detail(row),
+                detail=detail_of(row),
             )
         )
         others = {kind: value for kind, value in at.items() if value != at[main]}
@@ -248,7 +214,8 @@ def _gap(rows: Sequence[Row], points: Sequence[Point]) -> tuple[Line, ...]:
     )
 
 
-def _detail(row: Row) -> tuple[tuple[str, str], ...]:
+def detail_of(row: Row) -> tuple[tuple[str, str], ...]:
+    """Return what a reader may want to know of a point, as (name, text)."""
     placement = row.placement
     return (
         ("time", f"{format_time(row.time_s)} ({row.placement.clock})"),
@@ -266,7 +233,7 @@ def _context(
     """Return trajectories over size: of the context study, and of the study itself."""
     lines = []
     dtypes = {config.dtype for config in result.study.configs}
-    for rows in _series([r for r in result.context if r.measurement.config.dtype in dtypes]):
+    for rows in series_of([r for r in result.context if r.measurement.config.dtype in dtypes]):
         first = rows[0].measurement
         lines.append(
             Line(
@@ -281,7 +248,7 @@ def _context(
     return tuple(lines)
 
 
-def _series(rows: Sequence[Row]) -> list[list[Row]]:
+def series_of(rows: Sequence[Row]) -> list[list[Row]]:
     """Group rows of one variant and dtype, ordered by size."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
@@ -295,20 +262,8 @@ def _sizes(rows: Sequence[Row]) -> str:
     return first if first == last else f"{first.split(' ')[0]} to {last}"
 
 
-def _config(row: Row, result: StudyResult) -> str:
-    return "" if len(result.study.configs) == 1 else f"{row.measurement.config.key}, "
-
-
-def _share(low_s: float, high_s: float, total_s: float) -> str:
-    low, high = (_percent(value / total_s) for value in (low_s, high_s))
-    return f"{low} %" if low == high else f"{low} to {high} %"
-
-
-def _percent(share: float) -> str:
-    return "<0.01" if share < 1e-4 else f"{share * 100:.2g}"
-
-
-def _subtitle(result: StudyResult) -> str:
+def subtitle_of(result: StudyResult) -> str:
+    """Return operator, shape and hardware in a few words."""
     hardware = result.hardware
     shape = (
         result.study.configs[0].key

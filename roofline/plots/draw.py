@@ -24,6 +24,7 @@ __all__ = ["FORMATS", "Drawing", "draw", "save"]
 FORMATS = ("svg", "png", "pdf")
 
 _DPI = 144
+_SHORT_DECADES = 2.5
 _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "png": {"Software": None},
@@ -72,25 +73,23 @@ def _settings(mpl: Any) -> Iterator[None]:
 
 def set_log_axis(axes: Axes, name: str, axis: Axis) -> None:
     """Give one axis its limits, decades as ticks in SI prefixes, and its label."""
-    low, high = math.log10(axis.low), math.log10(axis.high)
-    step = max(1, math.ceil((high - low) / 11))
-    decades = [10.0**power for power in range(math.ceil(low), math.floor(high) + 1, step)]
+    ticks = _ticks(axis)
     with_prefix = axis.unit not in ("FLOP/B", "pass/B")
     texts = [
         format_si(value, "s" if axis.unit == "s" else "").strip() if with_prefix else f"{value:g}"
-        for value in decades
+        for value in ticks
     ]
     unit = "" if axis.unit == "s" else f", {axis.unit}"
     if name == "x":
         axes.set_xscale("log")
         axes.set_xlim(axis.low, axis.high)
-        axes.set_xticks(decades, texts)
+        axes.set_xticks(ticks, texts)
         axes.set_xlabel(f"{axis.label}{unit}")
         axes.xaxis.set_minor_locator(_no_ticks())
     else:
         axes.set_yscale("log")
         axes.set_ylim(axis.low, axis.high)
-        axes.set_yticks(decades, texts)
+        axes.set_yticks(ticks, texts)
         axes.set_ylabel(f"{axis.label}{unit}")
         axes.yaxis.set_minor_locator(_no_ticks())
 
@@ -127,6 +126,19 @@ def text_sizes(canvas: Canvas, texts: Sequence[Text]) -> list[tuple[float, float
     renderer = canvas.canvas.get_renderer()  # type: ignore[attr-defined]
     boxes = [text.get_window_extent(renderer) for text in texts]
     return [(box.width, box.height) for box in boxes]
+
+
+def _ticks(axis: Axis) -> list[float]:
+    """Return decades, thinned out on long axes; on short ones 1, 2 and 5 of each."""
+    low, high = math.log10(axis.low), math.log10(axis.high)
+    step = max(1, math.ceil((high - low) / 11))
+    steps = (1.0, 2.0, 5.0) if high - low < _SHORT_DECADES else (1.0,)
+    ticks = [
+        factor * 10.0**power
+        for power in range(math.floor(low), math.floor(high) + 1, step)
+        for factor in steps
+    ]
+    return [tick for tick in ticks if axis.low <= tick <= axis.high]
 
 
 def _no_ticks() -> Any:

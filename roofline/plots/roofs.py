@@ -8,7 +8,7 @@ from roofline.hardware.model import Roof
 from roofline.plots.figure import Axis, Line
 from roofline.units import format_rate
 
-__all__ = ["limits", "roof_lines"]
+__all__ = ["limits", "memory_label", "roof_lines"]
 
 _MOST_NAMES = 3  # of roofs that share a line
 _KIND_ORDER = ("theoretical", "sustained", "measured")
@@ -37,9 +37,7 @@ def roof_lines(
         lines.append(
             Line(
                 key=f"memory:{roof.name}",
-                label=f"{roof.name}, {roof.kind} {format_rate(roof.value, 'B/s')}"
-                if roof.kind not in roof.name
-                else f"{roof.name} {format_rate(roof.value, 'B/s')}",
+                label=memory_label(roof),
                 role="memory",
                 x=(x.low, end),
                 y=(x.low * roof.value, end * roof.value),
@@ -68,6 +66,12 @@ def roof_lines(
             )
         )
     return tuple(lines)
+
+
+def memory_label(roof: Roof) -> str:
+    """Return name, kind and rate of a memory roof."""
+    kind = "" if roof.kind in roof.name else f", {roof.kind}"
+    return f"{roof.name}{kind} {format_rate(roof.value, roof.unit)}"
 
 
 def _by_value(roofs: Sequence[Roof]) -> dict[float, list[Roof]]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from roofline.plots.describe import describe_engines, describe_ladder, describe_roofline
+from roofline.plots.describe import describe_engines, describe_roofline
+from roofline.plots.describe_ladder import describe_ladder
+from roofline.plots.describe_sizes import describe_sizes
 from roofline.plots.figure import Figure
 from roofline.report.blocks import FigureBlock
 from roofline.report.data import figures_json, points_csv, study_json, to_json
@@ -18,11 +20,15 @@ __all__ = ["study_figures", "write_study_report"]
 
 
 def study_figures(result: StudyResult) -> tuple[Figure, ...]:
-    """Return the descriptions of the figures of a study; no engine panel without passes."""
+    """Return the descriptions of the figures of a study.
+
+    No engine panel without passes, sizes only where a variant has a series of them.
+    """
     figures = [describe_ladder(result), describe_roofline(result)]
     if any(row.placement.passes for row in result.rows):
         figures.append(describe_engines(result))
-    return tuple(figures)
+    sizes = describe_sizes(result)
+    return (*figures, sizes) if sizes is not None else tuple(figures)
 
 
 def write_study_report(result: StudyResult, folder: Path) -> tuple[Path, ...]:

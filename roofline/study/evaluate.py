@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from roofline.analysis.evidence import Evidence
 from roofline.analysis.finding import Finding
@@ -21,7 +22,10 @@ from roofline.study.onset import Onset, fixed_time_onset
 from roofline.study.rows import Row
 from roofline.study.study import Config, Measurement, Study, Variant
 from roofline.work.closed_form import closed_form, families
-from roofline.work.work import Work
+from roofline.work.work import CONVENTIONS, Work
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 __all__ = ["StudyResult", "evaluate", "study_hardware", "work_of"]
 
@@ -43,6 +47,21 @@ class StudyResult:
     findings: tuple[Finding, ...]
     onset: tuple[Onset, ...]
     context: tuple[Row, ...] = ()
+
+    def to_dataset(self) -> xr.Dataset:
+        """Return the rows as a Dataset along dim ``row``, with units and conventions."""
+        from roofline.study.dataset import rows_dataset
+
+        return rows_dataset(
+            self.rows,
+            {
+                "study": self.study.name,
+                "hardware": self.hardware.name,
+                "lnc": self.hardware.lnc,
+                "preset": self.preset,
+                "conventions": "; ".join(CONVENTIONS),
+            },
+        )
 
 
 def evaluate(

@@ -1,0 +1,155 @@
+"""Sections of a study's report around its times: onset, other chips, roofs, sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roofline.plots.describe import shown_rows
+from roofline.report.blocks import Block, Bullets, Heading, Paragraph, Table
+from roofline.report.study_rows import percent
+from roofline.study.evaluate import StudyResult
+from roofline.study.onset import fit_times
+from roofline.units import format_rate, format_si, format_time
+
+__all__ = ["onset", "other_hardware", "provenance", "roofs_used"]
+
+
+def onset(result: StudyResult) -> Iterator[Block]:
+    """Yield from which size on fixed time is no longer the limit."""
+    fits = fit_times([*result.rows, *result.context])
+    host = any(row.evidence.on_host for row in result.rows)
+    curve = fit_times(result.rows)
+    if not result.onset or not (host or curve):
+        return
+    yield Heading(text="From which size on fixed time is no longer the limit")
+    yield Paragraph(
+        text="Half of the time is fixed at these numbers of elements (rows x columns). The range "
+        "runs from the smallest published fixed time at the slow pace (one engine alone at 1x, or "
+        "the slowest measured pace) to the largest at the fast pace (the lower bound)."
+    )
+    yield Table(
+        columns=(
+            "hardware",
+            "fixed part",
+            "fixed time",
+            "ps an element",
+            "elements",
+            "rows x 512",
+            "rows x 4096",
+            "known as",
+        ),
+        rows=tuple(
+            (
+                f"{one.hardware}, LNC {one.lnc}",
+                one.what,
+                f"{format_time(one.fixed_s[0])} to {format_time(one.fixed_s[1])}",
+                f"{one.pace_s[0] * 1e12:.2g} to {one.pace_s[1] * 1e12:.2g}",
+                _range(*one.elements),
+                f"{one.rows(512)[0]:,.0f} to {one.rows(512)[1]:,.0f}",
+                f"{one.rows(4096)[0]:,.0f} to {one.rows(4096)[1]:,.0f}",
+                one.quality,
+            )
+            for one in result.onset
+        ),
+        numeric=frozenset({3}),
+    )
+    if fits:
+        yield Paragraph(text="Measured, as a straight line through time over elements:")
+        yield Table(
+            columns=("series", "fixed time", "ps an element", "half fixed at", "R2", "n"),
+            rows=tuple(
+                (
+                    fit.label,
+                    format_time(fit.fixed_s),
+                    f"{fit.pace_s * 1e12:.3g}",
+                    f"{format_si(fit.fixed_s / fit.pace_s, '', digits=3)} elements",
+                    f"{fit.r2:.3f}",
+                    str(fit.n),
+                )
+                for fit in fits
+            ),
+            numeric=frozenset({1, 2, 4, 5}),
+        )
+
+
+def _range(low: float, high: float) -> str:
+    return f"{format_si(low, '', digits=2)} to {format_si(high, '', digits=2)}"
+
+
+def other_hardware(result: StudyResult) -> Iterator[Block]:
+    """Yield the verdicts on the other hardware candidates."""
+    if not result.others:
+        return
+    yield Heading(text="Other hardware candidates")
+    yield Table(
+        columns=("hardware", "variant", "verdict", "of lower bound", "side"),
+        rows=tuple(
+            (
+                name,
+                row.measurement.key,
+                row.verdict.label,
+                percent(row.placement.bound_fraction),
+                row.placement.side,
+            )
+            for name, rows in result.others.items()
+            for row in shown_rows(rows)
+        ),
+        numeric=frozenset({3}),
+    )
+
+
+def roofs_used(result: StudyResult) -> Iterator[Block]:
+    """Yield the roofs with their sources."""
+    yield Heading(text="Roofs")
+    dtypes = {config.dtype for config in result.study.configs}
+    roofs = [
+        roof
+        for roof in result.hardware.roofs()
+        if roof.dtype in ("", *dtypes) or roof.resource != "tensor"
+    ]
+    yield Table(
+        columns=("roof", "value", "spread", "kind", "scope", "known as", "source"),
+        rows=tuple(
+            (
+                roof.name,
+                format_rate(roof.value, roof.unit),
+                ""
+                if roof.low is None or roof.high is None
+                else f"{format_rate(roof.low, roof.unit)} to {format_rate(roof.high, roof.unit)}",
+                roof.kind,
+                roof.scope,
+                roof.quality,
+                roof.source,
+            )
+            for roof in roofs
+        ),
+        numeric=frozenset({1}),
+    )
+
+
+def provenance(result: StudyResult) -> Iterator[Block]:
+    """Yield where the figures come from and what was assumed."""
+    study = result.study
+    yield Heading(text="Sources and assumptions")
+    clocks = {
+        f"clock {one.clock.key} ({one.clock_quality}), n = {one.n or 'not stated'}, "
+        f"{_profiled(one.clock.profiled)}: {study.sources[one.source].title}"
+        for one in study.measurements
+    }
+    cpu = [
+        f"{one.key}: {format_time(one.cpu_s)} of CPU time for dispatch"
+        for one in study.measurements
+        if one.cpu_s is not None
+    ]
+    sources = [
+        ", ".join(filter(None, (source.title, source.date, source.url, source.note)))
+        for source in study.sources.values()
+    ]
+    variants = [f"{one.title}: {one.note}" for one in study.variants if one.note]
+    yield Bullets(items=(*sources, *sorted(clocks), *study.notes, *variants, *cpu))
+
+
+def _profiled(profiled: bool | None) -> str:
+    return {True: "profiled", False: "not profiled", None: "profiled or not is not stated"}[
+        profiled
+    ]

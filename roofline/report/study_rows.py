@@ -1,0 +1,29 @@
+"""Which rows of a study a table shows, and how fractions read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from roofline.plots.describe import shown_rows
+from roofline.study.rows import Row
+
+__all__ = ["distinct_rows", "percent", "some_rows"]
+
+_MOST_ROWS = 16  # of a table in the text; points.csv holds every one
+
+
+def distinct_rows(rows: Sequence[Row]) -> list[Row]:
+    """Return one row a variant, label and config."""
+    return list({row.key: row for row in rows}.values())
+
+
+def some_rows(rows: Sequence[Row]) -> Sequence[Row]:
+    """Return the rows a table of the text shows."""
+    return rows if len(rows) <= _MOST_ROWS else shown_rows(rows, most=_MOST_ROWS)
+
+
+def percent(share: float | None) -> str:
+    """Return a fraction in percent, two digits."""
+    if share is None:
+        return "unknown"
+    return f"{share * 100:.2g} %"
