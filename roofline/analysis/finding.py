@@ -9,7 +9,7 @@ from typing import Final
 
 from roofline.errors import QueryError
 
-__all__ = ["CONFIDENCES", "Finding", "rank"]
+__all__ = ["CONFIDENCES", "Finding", "rank", "rank_by_share"]
 
 CONFIDENCES: Final = ("high", "medium", "low")
 
@@ -20,7 +20,9 @@ class Finding:
 
     ``at_stake_s`` is the time in s that could be won, an upper limit unless ``on_critical_path``
     says that a critical path shows it; ``None`` where it is not known. ``subject`` names the
-    variant, kernel or capture it is about; ``confidence`` is one of ``CONFIDENCES``.
+    variant, kernel or capture it is about; ``confidence`` is one of ``CONFIDENCES``. ``share`` is
+    the part of the window its subject takes, whatever of it can be won; ``rows`` are rows of the
+    capture's table ``table`` that show it, the most telling first.
     """
 
     id: str
@@ -31,6 +33,9 @@ class Finding:
     at_stake_s: float | None = None
     on_critical_path: bool = False
     confidence: str = "high"
+    share: float | None = None
+    table: str = ""
+    rows: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.confidence not in CONFIDENCES:
@@ -55,3 +60,11 @@ def rank(findings: Iterable[Finding]) -> tuple[Finding, ...]:
             ),
         )
     )
+
+
+def rank_by_share(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings by their share of the window, the largest first: where time goes.
+
+    Not the same as where it can be won: see ``rank``.
+    """
+    return tuple(sorted(findings, key=lambda one: (one.share is None, -(one.share or 0.0), one.id)))

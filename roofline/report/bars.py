@@ -46,6 +46,8 @@ def percent(share: float | None) -> str:
     if share is None or math.isnan(share):
         return "?"
     value = share * 100
+    if 0 < value < 0.05:
+        return "<0.1 %"
     return f"{value:.0f} %" if value >= 9.95 or value == 0 else f"{value:.1f} %"
 
 

@@ -1,0 +1,112 @@
+"""Bounds of any capture: from its events, else from the counters of its summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from roofline.analysis.bounds import Busy, Times, bounds_of
+from roofline.analysis.bounds_inputs import bounds, dma_rate
+from roofline.captures.capture import Capture
+from roofline.engines import COMPUTE_ENGINES
+from roofline.errors import CaptureError, QueryError
+from roofline.hardware.model import Hardware
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["bounds_from_counters", "capture_bounds"]
+
+
+def capture_bounds(
+    capture: Capture,
+    hardware: Hardware,
+    window: str = "body",
+    *,
+    roofs: str = "theoretical",
+    core: int | None = None,
+) -> xr.Dataset:
+    """Return the bounds of a capture with events, or those its summary allows.
+
+    A summary's body is its ``total_active_time``. Raises ``CaptureError`` for a summary that
+    cannot give a window, ``QueryError`` where a summary is asked for a part of its time.
+    """
+    if capture.has("instructions") or capture.has("dma"):
+        return bounds(capture, hardware, window, roofs=roofs, core=core)
+    if window not in ("body", "total"):
+        raise QueryError(f"window {window!r}: a summary has only body and total")
+    summary = capture.summary
+    total = summary.get("total_time")
+    if not total:
+        raise CaptureError(f"{capture.path}: a summary without a positive total_time")
+    active = {
+        name: float(value)
+        for name in (*COMPUTE_ENGINES, "dma")
+        if (value := _active_s(summary, name)) is not None
+    }
+    body = _active_s(summary, "total")
+    length = body if window == "body" and body else float(total)
+    adjusted = "adjusted_hardware_flops" in summary
+    prefix = "adjusted_" if adjusted else ""
+    moved = summary.get("dma_transfer_total_bytes") or None
+    if moved is None and "hbm_read_bytes" in summary and "hbm_write_bytes" in summary:
+        moved = summary["hbm_read_bytes"] + summary["hbm_write_bytes"]
+    return bounds_from_counters(
+        hardware,
+        total_s=length,
+        active_s=active,
+        dma_bytes=moved,
+        necessary_bytes=summary.get("inputs_outputs_weights_size_bytes") or None,
+        flops=summary.get(f"{prefix}hardware_flops"),
+        transpose_flops=summary.get(f"{prefix}transpose_flops", 0.0),
+        roofs=roofs,
+        start_up_s=float(total) - length,
+        attrs={"capture": str(capture.path), "core": "merged", "window": window},
+    )
+
+
+def _active_s(summary: Mapping[str, Any], name: str) -> float | None:
+    field = f"{name}_active_time" if name in ("dma", "total") else f"{name}_engine_active_time"
+    if field in summary:
+        return float(summary[field])
+    share, total = summary.get(f"{field}_percent"), summary.get("total_time")
+    return None if share is None or not total else float(share) * float(total)
+
+
+def bounds_from_counters(
+    hardware: Hardware,
+    *,
+    total_s: float,
+    active_s: Mapping[str, float],
+    dma_bytes: float | None = None,
+    necessary_bytes: float | None = None,
+    flops: float | None = None,
+    transpose_flops: float | None = 0.0,
+    dtype: str = "bf16",
+    roofs: str = "theoretical",
+    start_up_s: float = 0.0,
+    attrs: Mapping[str, Any] | None = None,
+) -> xr.Dataset:
+    """Return the bounds that counters allow: ``active_s`` by resource, bytes and Tensor FLOP.
+
+    ``flops`` are those executed, counted at ``dtype``; the others default to not known.
+    """
+    rate, peak = dma_rate(hardware, roofs), _tensor_peak(hardware, dtype, roofs)
+    busy = {name: Busy(actual=seconds) for name, seconds in active_s.items()}
+    busy["dma"] = Busy(
+        actual=active_s.get("dma"),
+        ideal=None if dma_bytes is None else dma_bytes / rate,
+        useful=None if necessary_bytes is None else necessary_bytes / rate,
+    )
+    useful = None if flops is None or transpose_flops is None else flops - transpose_flops
+    busy["tensor"] = Busy(
+        actual=active_s.get("tensor"),
+        ideal=None if flops is None else flops / peak,
+        useful=None if useful is None else useful / peak,
+    )
+    times = Times(window_s=total_s, start_up_s=start_up_s, window="total")
+    return bounds_of(busy, times, hardware, roofs=roofs, attrs=attrs)
+
+
+def _tensor_peak(hardware: Hardware, dtype: str, roofs: str) -> float:
+    return hardware.tensor_peak(dtype, "theoretical" if roofs == "vendor" else roofs).value

@@ -1,0 +1,54 @@
+"""``roofline bounds``: how fast this execution could have been, resource by resource."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from roofline.cli.opening import capture_options, open_path
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "--window",
+    default="body",
+    show_default=True,
+    metavar="WINDOW",
+    help="body, total, or from..to as in 10us..50us.",
+)
+@click.option("--core", type=int, help="Physical core; the one with the most work if not given.")
+@click.option("--hardware", metavar="NAME", help="Chip or instance, if the capture names none.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@capture_options
+def command(
+    path: Path,
+    window: str,
+    core: int | None,
+    hardware: str | None,
+    as_json: bool,
+    **opening: Any,
+) -> None:
+    """Show bounds of memory, compute and every engine, and what lies above them.
+
+    With --vendor the roofs are those the vendor's own bounds divide by.
+    """
+    from roofline.analysis.bounds_counters import capture_bounds
+    from roofline.captures.hardware import hardware_of
+    from roofline.report.bounds import bounds_text
+    from roofline.report.dataset_record import dataset_record
+
+    capture = open_path(path, **opening)
+    found = capture_bounds(
+        capture,
+        hardware_of(capture, hardware, working_cores=1),
+        window,
+        roofs="vendor" if opening.get("vendor") else "theoretical",
+        core=core,
+    )
+    click.echo(json.dumps(dataset_record(found)) if as_json else bounds_text(found))

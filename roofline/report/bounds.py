@@ -1,0 +1,95 @@
+"""Bounds as text for a terminal: a waterfall from the total time down to the lower bound."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING, Final
+
+from roofline.report.bars import bar, percent, table
+from roofline.units import format_time
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["bounds_text"]
+
+_WIDTH: Final = 30
+
+_STEP_WORDS: Final = {
+    "lower_bound": "lower bound of the work",
+    "work_beyond_minimum": "work beyond the minimum",
+    "inefficiency": "inefficiency",
+    "waiting_inside": "waiting inside",
+    "serialization": "serialization",
+    "start_up": "start-up",
+    "tail": "tail",
+}
+
+_FAMILY_WORDS: Final = {"dma": "memory (dma)", "tensor": "compute (tensor)"}
+
+
+def bounds_text(found: xr.Dataset) -> str:
+    """Return what ``roofline bounds`` prints: families by level, then the waterfall."""
+    at = found.attrs
+    total = at["total_s"]
+    lines = []
+    if "capture" in at:
+        lines.append(f"{at['capture']}  {at['hardware']}, core {at['core']}, {at['roofs']} roofs")
+    lines.append(
+        f"window {at['window']} {format_time(at['window_s'])} of {format_time(total)}, "
+        f"bottleneck {at['bottleneck']} {format_time(float(found.perfect_pipeline_s))}"
+    )
+    if at.get("window_note"):
+        lines += wrap(str(at["window_note"]), 80)
+    lines += ["", *_families(found), "", *_waterfall(found, total)]
+    lines += [
+        "",
+        *wrap(
+            "A gap is not a saving: ideals are not reachable, and another resource may set the "
+            "pace. Speed-up is the window over the larger of the bound and the slowest other "
+            "resource.",
+            80,
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def _families(found: xr.Dataset) -> list[str]:
+    levels = found.level.values.tolist()
+    head = ["µs", *levels, "speed-up"]
+    rows = []
+    for at, family in enumerate(found.family.values.tolist()):
+        values = found.bound_s.values[at]
+        if not any(value > 0 for value in values):
+            continue
+        # the best a change to this family alone can give, at its lowest known level
+        gains = [gain for gain in found.speedup.values[at].tolist() if gain == gain]
+        rows.append(
+            [
+                _FAMILY_WORDS.get(family, family),
+                *("" if value != value else f"{value * 1e6:.2f}" for value in values.tolist()),
+                f"{gains[-1]:.2f}x" if gains else "",
+            ]
+        )
+    return table(head, rows)
+
+
+def _waterfall(found: xr.Dataset, total: float) -> list[str]:
+    lines = [
+        f"where the {format_time(total)} go (lower bound: {found.attrs['lower_bound_source']})"
+    ]
+    names = found.step.values.tolist()
+    values = found.step_s.values.tolist()
+    before = 0.0
+    for name, value in zip(names, values, strict=True):
+        if value <= 0:
+            continue
+        left = round(before / total * _WIDTH)
+        size = max(1, round((before + value) / total * _WIDTH) - left)
+        drawn = (" " * min(left, _WIDTH - 1) + "█" * size)[:_WIDTH].ljust(_WIDTH)
+        lines.append(
+            f"{_STEP_WORDS[name]:<24}{drawn} {format_time(value):>9} {percent(value / total):>6}"
+        )
+        before += value
+    lines.append(f"{'total':<24}{bar(1.0, _WIDTH)} {format_time(total):>9}")
+    return lines
