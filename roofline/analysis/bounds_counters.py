@@ -15,7 +15,7 @@ from roofline.hardware.model import Hardware
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["bounds_from_counters", "capture_bounds"]
+__all__ = ["bounds_from_counters", "capture_bounds", "summary_active_s"]
 
 
 def capture_bounds(
@@ -42,9 +42,9 @@ def capture_bounds(
     active = {
         name: float(value)
         for name in (*COMPUTE_ENGINES, "dma")
-        if (value := _active_s(summary, name)) is not None
+        if (value := summary_active_s(summary, name)) is not None
     }
-    body = _active_s(summary, "total")
+    body = summary_active_s(summary, "total")
     length = body if window == "body" and body else float(total)
     adjusted = "adjusted_hardware_flops" in summary
     prefix = "adjusted_" if adjusted else ""
@@ -65,7 +65,8 @@ def capture_bounds(
     )
 
 
-def _active_s(summary: Mapping[str, Any], name: str) -> float | None:
+def summary_active_s(summary: Mapping[str, Any], name: str) -> float | None:
+    """Return the active time in s of an engine, ``dma`` or ``total``, from it or its share."""
     field = f"{name}_active_time" if name in ("dma", "total") else f"{name}_engine_active_time"
     if field in summary:
         return float(summary[field])

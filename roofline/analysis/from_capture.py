@@ -186,7 +186,7 @@ def _missing(found: Activity, core: int) -> list[str]:
     others = [
         each
         for each in found.cores
-        if each != core and sum(found.busy(name, each, "compute").total for name in COMPUTE_ENGINES)
+        if each != core and any(len(found.busy(name, each, "compute")) for name in COMPUTE_ENGINES)
     ]
     if others:
         named = ", ".join(map(str, others))

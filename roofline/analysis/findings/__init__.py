@@ -1,0 +1,3 @@
+"""Findings about one execution: one file each, found by the registry."""
+
+from __future__ import annotations

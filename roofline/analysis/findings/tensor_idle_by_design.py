@@ -1,0 +1,39 @@
+"""``tensor-idle-by-design``: no work for the Tensor engine, so its idleness is no fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roofline.analysis.finding import Finding
+from roofline.analysis.findings.registry import finding
+from roofline.analysis.findings.scene import Scene
+
+__all__: list[str] = []
+
+_NONE = 0.01
+
+
+@finding("tensor-idle-by-design")
+def check(scene: Scene) -> Iterator[Finding]:
+    """The Tensor engine does (nearly) nothing while another engine is at work."""
+    counters = scene.counters
+    share = counters.share("tensor")
+    if scene.events is not None:
+        events = scene.events
+        works = events.found.busy("tensor", events.core, "compute").total / 1e12
+        share = scene.share(works)
+    others = [counters.share(name) or 0.0 for name in ("vector", "scalar", "gpsimd")]
+    if share is None or share >= _NONE or max(others, default=0.0) < 10 * _NONE:
+        return
+    yield Finding(
+        id="tensor-idle-by-design",
+        what="the Tensor engine has next to no work in this kernel",
+        evidence=f"it computes {share:.2%} of the window; no matmul is asked of it",
+        remedy=(
+            "do not read its idleness or a low MFU as a fault; only an algorithm with matmuls "
+            "would use it (a sum over partitions, for example, is a matmul with ones)"
+        ),
+        at_stake_s=0.0,
+        confidence="high",
+        share=share,
+    )
