@@ -39,8 +39,10 @@ def check(scene: Scene) -> Iterator[Finding]:
     path = events.path_s("dma", "dma_transfer")
     yield Finding(
         id="dma-queue-imbalance",
-        what=f"{len(size)} of {available} DMA engines are used, the busiest for 1/{spread:.0%} of "
-        "an even share",
+        what=(
+            f"{len(size)} of {available} DMA engines are used, the busiest carries "
+            f"{1 / spread:.1f} times an even share"
+        ),
         evidence=(
             f"the busiest carries {format_si(float(size.max()), 'B')}, an even share is "
             f"{format_si(even, 'B')}"

@@ -18,7 +18,7 @@ _FULL = 0.6
 """Share of the sustained rate while busy above which transfers are large enough (the vendor's mark
 for memory-bound kernels)."""
 
-_MATTERS = 0.05
+_MATTERS = 0.10
 """Share of the window the slow part has to take to be worth a line."""
 
 

@@ -37,7 +37,7 @@ def check(scene: Scene) -> Iterator[Finding]:
             "the most reuse stays, or enlarge the block"
         ),
         at_stake_s=at_stake,
-        confidence="high" if busy is not None else "medium",
+        confidence="high" if counters.input_bytes is not None else "medium",
         share=scene.share(cost),
     )
 

@@ -14,6 +14,8 @@ __all__: list[str] = []
 _MARK = 0.10
 """The vendor's mark: transposes over a tenth of the executed FLOP."""
 
+_MATTERS = 0.02
+
 
 @finding("tensor-transposes")
 def check(scene: Scene) -> Iterator[Finding]:
@@ -33,6 +35,8 @@ def check(scene: Scene) -> Iterator[Finding]:
     busy_s = scene.counters.active_s.get("tensor")
     # transposes take their share of the busy time too, not only of the ideal one
     takes = spent if busy_s is None else busy_s * spent / ideal
+    if scene.share(takes) < _MATTERS:
+        return
     yield Finding(
         id="tensor-transposes",
         what=f"transposes are {spent / ideal:.0%} of what the Tensor engine executes",

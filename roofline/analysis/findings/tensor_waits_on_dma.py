@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from roofline.analysis.finding import Finding
 from roofline.analysis.findings.registry import finding
-from roofline.analysis.findings.scene import Scene
+from roofline.analysis.findings.scene import Events, Scene
 from roofline.units import format_time
 
 __all__: list[str] = []
@@ -55,7 +57,21 @@ def _seen(scene: Scene) -> Iterator[Finding]:
         on_critical_path=path is not None,
         confidence="high",
         share=scene.share(waited),
+        table="instructions",
+        rows=_longest(events),
     )
+
+
+def _longest(events: Events) -> tuple[int, ...]:
+    """Return rows of the instructions that ended the longest waits for data."""
+    segments = events.idle["tensor"]
+    mine = np.flatnonzero(
+        np.array([cause.startswith("dma") for cause in segments.cause], np.bool_)
+        & (segments.row >= 0)
+        & (segments.start >= events.found.window.start_ps)
+    )
+    order = mine[np.argsort(-(segments.end - segments.start)[mine], kind="stable")][:5]
+    return tuple(int(row) for row in events.all_lines.row[segments.row[order]])
 
 
 def _likely(scene: Scene) -> Iterator[Finding]:

@@ -60,14 +60,14 @@ def _best_mode(scene: Scene, opcode: str) -> float:
     from roofline.errors import HardwareModelError
 
     try:
-        return scene.hardware.element_mode(
+        rule = scene.hardware.element_mode(
             "vector",
             operation_of(opcode),
             "bf16",
             operands="sbuf",
             contiguous=True,
             broadcast=False,
-        ).elements_per_lane_per_cycle
+        )
     except HardwareModelError:
         return 1.0
     return rule.elements_per_lane_per_cycle
