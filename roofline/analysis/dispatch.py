@@ -50,6 +50,8 @@ class Axis:
 class HostOps:
     """Host rows and the units among them.
 
+    ``codes`` are equal where ``names`` are.
+
     A unit is an outermost operator (``aten::mul``, a compiled region), or a range without
     operators inside it (a guard look-up). ``units`` are their row numbers, sorted along the axis;
     ``unit_of`` gives, for each row, the row number of the unit around it or -1; ``is_operator``
@@ -57,6 +59,7 @@ class HostOps:
     """
 
     names: npt.NDArray[np.object_]
+    codes: npt.NDArray[np.int32]
     threads: tuple[tuple[str, str], ...]
     starts: Int64Array
     ends: Int64Array
@@ -110,6 +113,7 @@ def find_units(ops: pa.Table) -> HostOps:
     is_operator &= operator & ~_of_names(name, texts, NO_KERNEL.__contains__)
     return HostOps(
         names=np.array([*texts, ""], object)[name],
+        codes=name,
         threads=tuple(
             ((*pids, "")[code // (len(tids) + 1) - 1], (*tids, "")[code % (len(tids) + 1) - 1])
             for code in pairs.tolist()

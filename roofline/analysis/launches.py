@@ -14,6 +14,7 @@ from roofline.analysis.dispatch import HostOps, find_units
 from roofline.analysis.executions import Executions, merge_cores, own, running_rows
 from roofline.analysis.launch_links import LINKS, link_launches
 from roofline.analysis.steps import WARMUP_RULE, Steps, find_steps
+from roofline.captures.chrome_trace.cache_key import parse_cache_key
 from roofline.intervals import Int64Array, grouped_totals, merge
 
 if TYPE_CHECKING:
@@ -152,26 +153,47 @@ def _queues(rows: pa.Table) -> Int64Array:
     return (pid.astype(np.int64) + 1) * (len(tids) + 1) + tid + 1
 
 
-def _shapes(trace: _Trace) -> list[str]:
-    dims = trace.ops["input_dims"].cast("string").to_pylist() if len(trace.ops) else []
-    return ["" if text is None else "".join(text.split()) for text in dims]
+def _groups(trace: _Trace, units: Int64Array) -> tuple[list[tuple[str, str]], Int64Array]:
+    """Return operators (name, shapes) in order of their first call, and the one of each unit."""
+    host = trace.host
+    dims, texts = codes(trace.ops, "input_dims")
+    key = host.codes[units].astype(np.int64) * (len(texts) + 1) + dims[units] + 1
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    labels = [
+        (str(host.names[row]), "".join(texts[dims[row]].split()) if dims[row] >= 0 else "")
+        for row in units[first[order]].tolist()
+    ]
+    # the two writers of one release space lists differently: equal labels are one operator
+    number = {label: index for index, label in enumerate(dict.fromkeys(labels))}
+    same = np.array([number[label] for label in labels], np.int64)
+    return list(number), same[rank[inverse]] if len(units) else np.zeros(0, np.int64)
+
+
+def _key_shapes(key: str) -> str:
+    """Return the shapes in a NEFF cache key, or the key where its form is not known."""
+    parsed = parse_cache_key(key)
+    if parsed is None or not parsed.inputs:
+        return key
+    shapes = [",".join(map(str, shape)) for shape, _ in parsed.inputs]
+    return f"[{','.join(f'[{shape}]' for shape in shapes)}]"
 
 
 def _add_ops(build: Builder, trace: _Trace) -> None:
-    host, shapes = trace.host, _shapes(trace)
+    host = trace.host
     unit_step = trace.steps.of(host.starts[host.units])
     units = host.units[trace.kept_at(unit_step)]
-    labels: dict[tuple[str, str], int] = {}
+    names, group_of = _groups(trace, units)
+    labels = {label: index for index, label in enumerate(names)}
     group_of_unit = np.full(len(host.starts) + 1, -1, np.int64)  # the last one is for row -1
-    group_of_unit[units] = [
-        labels.setdefault((str(host.names[row]), shapes[row]), len(labels))
-        for row in units.tolist()
-    ]
+    group_of_unit[units] = group_of
     counted = np.flatnonzero(trace.kept)
     group = group_of_unit[trace.unit[counted]]
     for index in np.flatnonzero(group < 0).tolist():
         row = int(counted[index])
-        label = (trace.names[row], trace.keys[row])
+        label = (trace.names[row], _key_shapes(trace.keys[row]))
         group[index] = labels.setdefault(label, len(labels))
     count = len(labels)
     operators = np.zeros(count, np.bool_)

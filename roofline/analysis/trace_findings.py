@@ -172,7 +172,11 @@ def _scalar_inputs(ops: pa.Table, host: HostOps) -> dict[str, tuple[list[int], s
     dims, dim_texts = codes(ops, "input_dims")
     types, type_texts = codes(ops, "input_type")
     found: dict[str, tuple[list[int], str, int]] = {}
-    for row in host.units[host.is_operator[host.units]].tolist():
+    rows = host.units[host.is_operator[host.units]]
+    key = np.stack([host.codes[rows], dims[rows], types[rows]], axis=1)
+    _, first, inverse = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    inverse = np.asarray(inverse).reshape(-1)
+    for index, row in enumerate(rows[first].tolist()):
         operands = parse_operands(
             dim_texts[dims[row]] if dims[row] >= 0 else None,
             type_texts[types[row]] if types[row] >= 0 else None,
@@ -183,7 +187,8 @@ def _scalar_inputs(ops: pa.Table, host: HostOps) -> dict[str, tuple[list[int], s
         if scalars:
             size = sum(DTYPES[each.dtype].bytes_for(1) for each in scalars if each.dtype)
             dtype = scalars[0].dtype or scalars[0].written
-            found.setdefault(str(host.names[row]), ([], dtype, size))[0].append(row)
+            mine = rows[inverse == index].tolist()
+            found.setdefault(str(host.names[row]), ([], dtype, size))[0].extend(mine)
     return found
 
 
