@@ -27,11 +27,13 @@ NO_KERNEL: Final = frozenset(
         "lift_fresh", "movedim", "narrow", "new_empty", "new_empty_strided", "permute",
         "_reshape_alias", "reshape", "resize_", "resolve_conj", "resolve_neg", "result_type",
         "select", "set_", "slice", "split", "split_with_sizes", "squeeze", "swapaxes", "t",
-        "transpose", "unbind", "unflatten", "unsafe_view", "_unsafe_view", "unsqueeze", "view",
+        "to", "type_as", "transpose", "unbind", "unflatten", "unsafe_view", "_unsafe_view", "unsqueeze", "view",
         "view_as", "is_nonzero",
     )
 )  # fmt: skip
-"""Operators that allocate, describe or reshape without a kernel of their own."""
+"""Operators that allocate, describe, reshape or pass on without a kernel of their own.
+
+One of them that contains another operator (a conversion that copies) does have work to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,9 +110,10 @@ def find_units(ops: pa.Table) -> HostOps:
 
     unit_of = _enclosing(units, first, last, first)
     unit_of[~timed] = -1
-    is_operator = np.zeros(len(starts), np.bool_)
-    is_operator[units] = True
-    is_operator &= operator & ~_of_names(name, texts, NO_KERNEL.__contains__)
+    working = operator & ~_of_names(name, texts, NO_KERNEL.__contains__)
+    is_operator = np.zeros(len(starts) + 1, np.bool_)
+    is_operator[unit_of[working]] = True
+    is_operator = is_operator[:-1] & operator  # the last one is for rows in no unit
     return HostOps(
         names=np.array([*texts, ""], object)[name],
         codes=name,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from roofline.errors import StudyError
+from roofline.record.manifest import has_manifest, write_text
 from roofline.report.blocks import Block
 from roofline.report.data import study_json, to_json
 from roofline.report.study_blocks import summary_blocks
@@ -33,6 +34,10 @@ def report(
 
     With several paths each report goes to a folder of ``output`` named after its study.
     """
+    recorded = [path for path in paths if has_manifest(path)]
+    for path in recorded:
+        yield from _recording(path, output, as_json=as_json)
+    paths = [path for path in paths if path not in recorded]
     results = [
         study_result(path, hardware=hardware, lnc=lnc, window=window, preset=preset, trust=trust)
         for path in paths
@@ -55,6 +60,19 @@ def report(
         if written:
             names = ", ".join(path.name for path in written)
             yield f"\n{written[0].parent}: {names}\n"
+
+
+def _recording(path: str, output: Path | None, *, as_json: bool) -> Iterator[str]:
+    """Yield the text of a recorded folder; with ``output`` also write it there, with its data."""
+    from roofline.report.recording import recording_record, recording_text
+
+    text = recording_text(path) + "\n"
+    data = to_json(recording_record(path))
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        write_text(output / "report.txt", text)
+        write_text(output / "report.json", data)
+    yield data if as_json else text
 
 
 def study_result(

@@ -1,0 +1,69 @@
+"""``roofline record``: run the variants of a study under the profiler."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("study")
+@click.option(
+    "-o", "output", required=True, type=click.Path(path_type=Path), help="Folder to record into."
+)
+@click.option("--variant", "variants", multiple=True, help="Only this variant; may be repeated.")
+@click.option("--core", type=int, default=0, show_default=True, help="Logical NeuronCore.")
+@click.option("--active", type=int, default=5, show_default=True, help="Profiled steps to keep.")
+@click.option("--wait", type=int, default=1, show_default=True, help="Steps that are ignored.")
+@click.option("--warmup", type=int, default=1, show_default=True, help="Steps thrown away.")
+@click.option("--repeats", type=int, default=20, show_default=True, help="Unprofiled timed calls.")
+@click.option("--no-dge", is_flag=True, help="No notifications of dynamic DMA: clean timing.")
+@click.option("--require-device", is_flag=True, help="Fail where there is no Neuron device.")
+@click.option("--trust", is_flag=True, help="Run the code of a study that is not shipped.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    study: str,
+    output: Path,
+    variants: tuple[str, ...],
+    core: int,
+    active: int,
+    wait: int,
+    warmup: int,
+    repeats: int,
+    *,
+    no_dge: bool,
+    require_device: bool,
+    trust: bool,
+    as_json: bool,
+) -> None:
+    """Record STUDY: a study folder, or the name of a study that ships with roofline.
+
+    On a Trainium host with TorchNeuron the device is traced; elsewhere the host side is recorded,
+    and what is missing is said.
+    """
+    import json
+
+    from roofline.record.run import record
+    from roofline.record.schedule import Schedule
+    from roofline.report.recording import recording_record, recording_text
+
+    schedule = Schedule(repeats=repeats, wait=wait, warmup=warmup, active=active)
+    for run in record(
+        study,
+        output,
+        variants=variants,
+        schedule=schedule,
+        core=core,
+        dge=not no_dge,
+        require_device=require_device,
+        trust=trust,
+    ):
+        click.echo(f"recorded {run.folder}", err=True)
+    if as_json:
+        click.echo(json.dumps(recording_record(output), indent=1))
+    else:
+        click.echo(recording_text(output))
+        click.echo(f"next: roofline report {output}")
