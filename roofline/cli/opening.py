@@ -63,6 +63,10 @@ def open_path(
         capture = open_via_explorer(Path(path), neff, compat=compat)
     else:
         capture = open_capture(path, compat)
+        if neff is not None:
+            from roofline.captures.neff.attach import attach_neff
+
+            capture = attach_neff(capture, neff)
     if program is not None:
         from roofline.captures.summary import select_program
 

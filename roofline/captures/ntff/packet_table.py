@@ -87,7 +87,7 @@ class PacketTable:
         """Instructions that issued the packets."""
         return Links(self.decoded, SlotFacts(self.decoded.trace.program, self.decoded.words))
 
-    def _read_bytes(self, size: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def read_bytes(self, size: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return bytes read: records count bytes written, which a DMA that casts changes."""
         if self.decoded.trace.vendor:
             return size
@@ -127,7 +127,7 @@ class PacketTable:
             Column(name="transfer_bytes", make=size, meaning="bytes moved", unit="B"),
             Column(
                 name="read_bytes",
-                make=lambda: array(self._read_bytes(rows["size"].astype(np.int64))),
+                make=lambda: array(self.read_bytes(rows["size"].astype(np.int64))),
                 meaning="bytes read at the source",
                 unit="B",
             ),

@@ -74,6 +74,7 @@ def _s(ps: int) -> float:
 @dataclass(frozen=True)
 class _Summary:
     decoded: Decoded
+    known: Mapping[str, Any]
 
     @cached_property
     def facts(self) -> SlotFacts:
@@ -333,13 +334,16 @@ class _Summary:
         cores = len(header.cores)
         flops = fields.get("hardware_flops", 0)
         found["hfu_estimated_percent"] = flops / (peak * cores * total)
-        told = marks_transposes(header)
+        told = marks_transposes(header) or "transpose_flops" in self.known
         product = flops - fields.get("transpose_flops", 0)
         if told or not flops:
             found["mfu_inst_estimated_percent"] = product / (peak * cores * total)
         if "hbm_read_bytes" in fields:
             moved = fields["hbm_read_bytes"] + fields["hbm_write_bytes"]
             found["mbu_estimated_percent"] = moved / total / bandwidth
+            if "inputs_and_weights_size_bytes" in fields:
+                least = fields["inputs_and_weights_size_bytes"]
+                found["mbu_min_read_util_percent"] = least / total / bandwidth
             if told or not flops:
                 intensity = product / moved if moved else 0.0
                 found["mm_arithmetic_intensity"] = intensity
@@ -358,9 +362,12 @@ class _Summary:
             **self.throttle(),
             "total_active_time": _s(self.active_ps),
             "nc_idx": sum(core.number for core in header.cores),
+            **self.sizes(),
+            **self.known,
         }
         fields.update(self.ratios(fields))
-        fields.update(self.sizes())
+        if not fields.get("transpose_flops", 1):
+            del fields["transpose_flops"]  # absent where there are none, as the vendor's
         fields.update(self.collectives())
         texts = {
             "instance_type": header.instance_type,
@@ -384,6 +391,10 @@ def absent_fields(header: Header) -> Mapping[str, str]:
     return reasons
 
 
-def summarize(decoded: Decoded) -> dict[str, Any]:
-    """Return the summary fields of a trace that its rules determine, sorted by name."""
-    return _Summary(decoded).all()
+def summarize(decoded: Decoded, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the summary fields of a trace that its rules determine, sorted by name.
+
+    ``known`` holds fields that the compiled program determines; they replace the trace's, and
+    ratios are made from them. A ``transpose_flops`` of 0 says that there are no transposes.
+    """
+    return _Summary(decoded, known or {}).all()

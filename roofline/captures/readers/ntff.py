@@ -21,9 +21,10 @@ def _sniff(path: Path, head: bytes) -> bool:  # noqa: ARG001
 
 
 def _open(path: Path, compat: str | None) -> Capture:
+    from roofline.captures.neff.beside import attach_beside
     from roofline.captures.ntff.capture import open_ntff
 
-    return open_ntff(path, compat)
+    return attach_beside(open_ntff(path, compat))
 
 
 READER = Reader(

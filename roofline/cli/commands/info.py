@@ -28,13 +28,20 @@ def command(
 ) -> None:
     """Show what PATH is: format, versions, instance, cores, span, counts and data quality.
 
-    Of a raw trace only the header is read, however large the file is.
+    Of a raw trace only the header is read, however large the file is. Of a folder, every capture in
+    it is listed under the program it ran.
     """
     import json
 
+    from roofline.captures.folder import is_folder, scan_folder
     from roofline.captures.info import describe
+    from roofline.report.folder import folder_record, folder_text
     from roofline.report.info import info_record, info_text
 
+    if is_folder(path):
+        folder = scan_folder(path, "vendor" if vendor else None)
+        click.echo(json.dumps(folder_record(folder), indent=1) if as_json else folder_text(folder))
+        return
     capture = open_path(path, vendor=vendor, via=via, neff=neff, program=program)
     info = describe(capture, full=full)
     click.echo(json.dumps(info_record(info), indent=1) if as_json else info_text(info))

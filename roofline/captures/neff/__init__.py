@@ -1,0 +1,3 @@
+"""Compiled programs (NEFF): read from memory, never unpacked, and joined to traces."""
+
+from __future__ import annotations
