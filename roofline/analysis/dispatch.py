@@ -27,7 +27,8 @@ NO_KERNEL: Final = frozenset(
         "lift_fresh", "movedim", "narrow", "new_empty", "new_empty_strided", "permute",
         "_reshape_alias", "reshape", "resize_", "resolve_conj", "resolve_neg", "result_type",
         "select", "set_", "slice", "split", "split_with_sizes", "squeeze", "swapaxes", "t",
-        "to", "type_as", "transpose", "unbind", "unflatten", "unsafe_view", "_unsafe_view", "unsqueeze", "view",
+        "to", "type_as", "transpose", "unbind", "unflatten", "unsafe_view", "_unsafe_view",
+        "unsqueeze", "view",
         "view_as", "is_nonzero",
     )
 )  # fmt: skip

@@ -155,10 +155,8 @@ def _operators(root: Path, run: Run) -> list[str]:
 def _meaning(manifest: Manifest) -> list[str]:
     bases = {run.launch_basis for run in manifest.run if run.launch_basis}
     repeats = manifest.schedule.get("repeats", 0)
-    lines = [
-        "  launches, window and device are per profiled step; call is the median of unprofiled "
-        f"calls on the host's clock ({repeats} of them)"
-    ]
+    clock = f"call is the median of {repeats} unprofiled calls on the host's clock"
+    lines = [f"  launches, window and device are per profiled step; {clock}"]
     if bases == {"dispatch"}:
         lines.append(
             "  no device took part: a launch is an operator that the program called, and the times "
