@@ -83,18 +83,19 @@ def _draw_line(axes: Axes, line: Line) -> None:
         )
     elif line.role == "join":
         axes.plot(line.x, line.y, color=style.MUTED, linewidth=0.9, zorder=3)
-    elif line.role == "gap":
+    elif line.role in ("gap", "arrow"):
+        gap = line.role == "gap"  # up to a roof; an arrow goes from point to point
         axes.annotate(
             "",
             xy=(line.x[1], line.y[1]),
             xytext=(line.x[0], line.y[0]),
             arrowprops={
                 "arrowstyle": "-|>",
-                "linestyle": (0, (4, 3)),
-                "color": style.MUTED,
-                "linewidth": 0.9,
-                "shrinkA": 9,
-                "shrinkB": 1,
+                "linestyle": (0, (4, 3)) if gap else "-",
+                "color": style.MUTED if gap else style.INK,
+                "linewidth": 0.9 if gap else 1.2,
+                "shrinkA": 9 if gap else 5,
+                "shrinkB": 1 if gap else 6,
             },
             zorder=3,
         )

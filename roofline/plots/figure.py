@@ -23,9 +23,9 @@ class Axis:
 class Line:
     """A roof, a trajectory of context, or a join of two points.
 
-    ``role`` is ``memory``, ``compute``, ``context``, ``join`` (of one time at different bytes) or
-    ``gap`` (from a point up to its roof); ``kind`` and ``resource`` are
-    those of the roof. ``binding`` marks the roof the headline uses.
+    ``role`` is ``memory``, ``compute``, ``context``, ``join`` (of one time at different bytes),
+    ``gap`` (from a point up to its roof) or ``arrow`` (from a base to its new point);
+    ``kind`` and ``resource`` are those of the roof. ``binding`` marks the roof the headline uses.
     """
 
     key: str

@@ -1,7 +1,8 @@
-"""Write the files of a report all together or not at all."""
+"""Write files whole or not at all, and the files of a report all together."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from roofline.errors import QueryError
 
-__all__ = ["write_folder"]
+__all__ = ["write_file", "write_folder"]
 
 
 def write_folder(folder: Path, fill: Callable[[Path], None]) -> tuple[Path, ...]:
@@ -34,3 +35,20 @@ def write_folder(folder: Path, fill: Callable[[Path], None]) -> tuple[Path, ...]
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return tuple(folder / name for name in names)
+
+
+def write_file(path: Path, fill: Callable[[Path], object]) -> Path:
+    """Call ``fill`` with a temporary path of the same suffix, then rename it to ``path``.
+
+    When ``fill`` fails nothing is left behind. Raises ``QueryError`` when ``path`` is a folder.
+    """
+    if path.is_dir():
+        raise QueryError(f"{path}: is a folder; a file is written here")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    try:
+        fill(scratch)
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
+    return path

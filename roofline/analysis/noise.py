@@ -1,0 +1,135 @@
+"""Noise: how large a difference of two times has to be before it says anything."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from typing import Final
+
+from roofline.analysis.observed import Timing
+from roofline.errors import QueryError, UnitError
+from roofline.units import format_time, parse_time
+
+__all__ = ["CONFIDENCE", "NOT_KNOWN", "Noise", "Tolerance", "noise_between", "parse_tolerance"]
+
+_DIGITS: Final = 1e-9
+"""Times are written to at least so many digits; what is beyond them is rounding."""
+
+CONFIDENCE: Final = 0.95
+"""Two-sided confidence of the interval that repeats give."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tolerance:
+    """A spread that somebody states: relative, in s, or the larger of both."""
+
+    relative: float = 0.0
+    seconds: float = 0.0
+
+    def of(self, seconds: float) -> float:
+        """Return the tolerance in s at a time."""
+        return max(self.relative * seconds, self.seconds)
+
+    @property
+    def words(self) -> str:
+        """For example ``3 % or 500 ns``."""
+        parts = []
+        if self.relative:
+            parts.append(f"{self.relative * 100:.3g} %")
+        if self.seconds:
+            parts.append(format_time(self.seconds))
+        return " or ".join(parts) or "0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """Differences up to ``seconds`` mean nothing; ``None``: nobody knows. ``source`` says why."""
+
+    seconds: float | None
+    source: str
+
+
+NOT_KNOWN: Final = Noise(seconds=None, source="")
+"""Where there is no pair of times to speak of."""
+
+
+def parse_tolerance(text: str) -> Tolerance:
+    """Return the tolerance of a text: ``3%``, ``500ns``, or both as ``3% or 500ns``.
+
+    Raises ``QueryError`` for anything else.
+    """
+    relative = seconds = 0.0
+    for part in text.replace(",", " or ").split(" or "):
+        part = part.strip()
+        try:
+            if part.endswith("%"):
+                relative = float(part[:-1]) / 100
+            else:
+                seconds = parse_time(part)
+        except (ValueError, UnitError):
+            raise QueryError(
+                f"noise {text!r}: write a share, a time or both: 3%, 500ns, '3% or 500ns'"
+            ) from None
+    if not (0 <= relative < math.inf and 0 <= seconds < math.inf):
+        raise QueryError(f"noise {text!r}: a spread is 0 or more")
+    return Tolerance(relative=relative, seconds=seconds)
+
+
+def noise_between(base: Timing, new: Timing, stated: Tolerance | None = None) -> Noise:
+    """Return the noise of the difference of two times.
+
+    With repeats on both sides it is the half-width of Welch's confidence interval of the
+    difference of means; with repeats on one side the prediction interval of one more run. Without
+    any, the spread that a source states for single runs. ``stated`` is a floor under all of them,
+    and so is the resolution of the clocks.
+    """
+    longest = max(base.seconds, new.seconds)
+    floor = max(base.resolution_s + new.resolution_s, _DIGITS * longest)
+    if stated is not None:
+        floor = max(floor, stated.of(longest))
+    found = _measured(base, new)
+    if found is None:
+        spreads = [one for one in (base, new) if one.spread is not None]
+        if spreads:
+            widest = max(spreads, key=lambda one: one.spread or 0.0)
+            found = Noise(seconds=(widest.spread or 0.0) * longest, source=widest.spread_source)
+    if found is not None and found.seconds is not None and found.seconds >= floor:
+        return found
+    if stated is not None:
+        return Noise(seconds=floor, source=f"stated: {stated.words}")
+    if found is not None:
+        return Noise(seconds=floor, source="resolution of the clock")
+    if base.seconds == new.seconds or abs(base.seconds - new.seconds) <= floor:
+        return Noise(seconds=floor, source="resolution of the clock")
+    runs = " and ".join("not stated" if one.n is None else f"n = {one.n}" for one in (base, new))
+    return Noise(seconds=None, source=f"no spread is known ({runs})")
+
+
+def _measured(base: Timing, new: Timing) -> Noise | None:
+    """Return what repeats say, ``None`` where neither side has two."""
+    from scipy.special import stdtrit
+
+    sides = [one.samples for one in (base, new)]
+    variances = [statistics.variance(s) / len(s) if len(s) > 1 else None for s in sides]
+    quantile = (1 + CONFIDENCE) / 2
+    if variances[0] is not None and variances[1] is not None:
+        total = variances[0] + variances[1]
+        if total == 0:
+            return Noise(seconds=0.0, source="repeats that do not differ")
+        freedom = total**2 / sum(
+            v**2 / (len(s) - 1) for v, s in zip(variances, sides, strict=True) if v is not None
+        )
+        half = float(stdtrit(freedom, quantile)) * math.sqrt(total)
+        return Noise(
+            seconds=half,
+            source=f"{CONFIDENCE:.0%} of repeats, n = {len(sides[0])} and {len(sides[1])}",
+        )
+    for samples, variance in zip(sides, variances, strict=True):
+        if variance is not None:
+            n = len(samples)
+            half = float(stdtrit(n - 1, quantile)) * math.sqrt(variance * n * (1 + 1 / n))
+            return Noise(
+                seconds=half, source=f"{CONFIDENCE:.0%} of repeats on one side, n = {n} and 1"
+            )
+    return None

@@ -1,0 +1,90 @@
+"""``roofline compare``: what changed between runs, why, and whether it is more than noise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="BASE [NEW]...")
+@click.option("--fail-on", metavar="RULES", help="Gate, e.g. 'time > 5% and > 2us'; exit code 1.")
+@click.option("--noise", metavar="SPREAD", help="Spread of single runs, e.g. 3%, 500ns.")
+@click.option("--map", "mapped", multiple=True, metavar="OLD=NEW", help="Kernel OLD is called NEW.")
+@click.option("--repeats", is_flag=True, help="Captures of a folder are repeats of one kernel.")
+@click.option(
+    "--window",
+    type=click.Choice(["body", "total"]),
+    default="body",
+    show_default=True,
+    help="Time that is compared first.",
+)
+@click.option("--vendor", is_flag=True, help="The vendor's rows and definitions.")
+@click.option("--hw", "hardware", help="Hardware (default: what each path says).")
+@click.option("--lnc", type=int, help="Physical cores in the logical core.")
+@click.option("--preset", default="vendor", show_default=True, help="Marks of the verdicts.")
+@click.option("--trust", is_flag=True, help="Run the code of studies that are not shipped.")
+@click.option(
+    "-o",
+    "outputs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Write .md, .json, .csv, .svg, .png or .pdf, or a folder with all. Repeatable.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    paths: tuple[str, ...],
+    *,
+    fail_on: str | None,
+    noise: str | None,
+    mapped: tuple[str, ...],
+    repeats: bool,
+    window: str,
+    vendor: bool,
+    hardware: str | None,
+    lnc: int | None,
+    preset: str,
+    trust: bool,
+    outputs: tuple[Path, ...],
+    as_json: bool,
+) -> None:
+    """Compare runs with BASE: studies, captures of any format, folders, tables, baselines.
+
+    PATH::NAME takes one kernel or variant of a path. A study alone compares its variants with
+    the first one.
+    """
+    from roofline.cli.terminal import width
+    from roofline.report.compare_run import compare, write_compared
+    from roofline.study.observe import Options
+
+    compared = compare(
+        paths,
+        options=Options(
+            hardware=hardware,
+            lnc=lnc,
+            window=window,
+            compat="vendor" if vendor else None,
+            preset=preset,
+            repeats=repeats,
+            trust=trust,
+        ),
+        keys=dict(_split(pair) for pair in mapped),
+        noise=noise,
+        fail_on=fail_on,
+    )
+    written = [path for output in outputs for path in write_compared(compared, output)]
+    click.echo(compared.to_json() if as_json else compared.to_text(width()), nl=False)
+    if written and not as_json:
+        click.echo(f"\nwritten: {', '.join(map(str, written))}")
+    if not compared.passes:
+        raise click.exceptions.Exit(1)
+
+
+def _split(pair: str) -> tuple[str, str]:
+    old, mark, new = pair.partition("=")
+    if not (mark and old and new):
+        raise click.UsageError(f"--map {pair!r}: write OLD=NEW")
+    return old, new

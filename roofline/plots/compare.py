@@ -1,0 +1,155 @@
+"""Describe a comparison: base and new points on one roofline, joined by arrows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from roofline.analysis.compare import Comparison, Pair
+from roofline.analysis.observed import Observed
+from roofline.hardware.load import load_hardware
+from roofline.hardware.model import Hardware
+from roofline.plots.figure import Axis, Figure, Line, Point
+from roofline.plots.roofs import limits, roof_lines
+from roofline.units import format_time
+
+__all__ = ["describe_compare"]
+
+_MOST_NAMED = 8  # arrows with a label each
+_WORK = {
+    "tensor_flops": "Tensor FLOP per HBM byte",
+    "passes": "element-passes per HBM byte",
+    "flops": "FLOP of all classes per HBM byte",
+}
+
+
+def describe_compare(comparison: Comparison) -> Figure | None:
+    """Return the roofline of a comparison, or ``None`` where no pair has a place on one.
+
+    The plane is that of matrix products (Tensor FLOP) where a pair has them, else that of
+    element-passes, else of FLOP of all classes. Roofs are of the first hardware named. An arrow
+    goes from each base to its new point.
+    """
+    pairs = [pair for pair in comparison.pairs if pair.change_s is not None]
+    hardware = _hardware(pairs)
+    if hardware is None:
+        return None
+    for work in ("tensor_flops", "passes", "flops"):
+        placed = [pair for pair in pairs if _at(pair, "base", work) and _at(pair, "new", work)]
+        if placed:
+            return _figure(comparison, placed, hardware, work)
+    return None
+
+
+def _hardware(pairs: Sequence[Pair]) -> Hardware | None:
+    for pair in pairs:
+        if pair.base is not None and pair.base.hardware:
+            return load_hardware(pair.base.hardware, lnc=pair.base.lnc)
+    return None
+
+
+def _at(pair: Pair, side: str, work: str) -> tuple[float, float] | None:
+    """Return (work per byte, work per s) of one side, with bytes both sides count the same way."""
+    one, seconds = (pair.base, pair.base_s) if side == "base" else (pair.new, pair.new_s)
+    if one is None or pair.base is None or pair.new is None or not seconds:
+        return None
+    kind = _kind(pair.base, pair.new)
+    amount: float | None = getattr(one, work)
+    if not kind or not amount:
+        return None
+    return amount / one.bytes[kind], amount / seconds
+
+
+def _kind(base: Observed, new: Observed) -> str:
+    kinds = ("measured", "dispatched", "minimal")
+    return next((k for k in kinds if base.bytes.get(k) and new.bytes.get(k)), "")
+
+
+def _figure(comparison: Comparison, pairs: Sequence[Pair], hardware: Hardware, work: str) -> Figure:
+    passes = work == "passes"
+    unit = "pass" if passes else "FLOP"
+    points, arrows = [], []
+    names = list(dict.fromkeys(pair.key for pair in pairs))
+    bases: set[tuple[str, float, float]] = set()
+    for pair in pairs:
+        start, end = _at(pair, "base", work), _at(pair, "new", work)
+        if start is None or end is None or pair.base is None or pair.new is None:
+            continue
+        named = len(pairs) <= _MOST_NAMED
+        shape = names.index(pair.key) if len(comparison.versus) == 1 else 0
+        if (pair.base.key, *start) not in bases:
+            bases.add((pair.base.key, *start))
+            points.append(_point(pair, pair.base, "base", start, shape, named=named))
+        points.append(_point(pair, pair.new, "new", end, shape, named=named))
+        if start != end:
+            arrows.append(
+                Line(
+                    key=f"arrow:{pair.key}:{pair.new.kernel}",
+                    label="",
+                    role="arrow",
+                    x=(start[0], end[0]),
+                    y=(start[1], end[1]),
+                )
+            )
+    ceiling = hardware.memory_ceiling("theoretical")
+    compute = (
+        [r for k in ("vector", "scalar", "gpsimd") for r in hardware.roofs("theoretical", k)]
+        if passes
+        else [r for r in hardware.roofs("theoretical", "tensor") if r.dtype != "sparse"]
+    )
+    memory = [r for r in hardware.memory_roofs() if not r.direction and r.kind != "vendor"]
+    top = max(roof.value for roof in compute)
+    xs, ys = [point.x for point in points], [point.y for point in points]
+    low, high = limits([*xs, top / ceiling.value])
+    x = Axis(
+        label=_WORK[work],
+        unit=f"{unit}/B",
+        low=low,
+        high=high,
+    )
+    y = Axis(label="achieved rate", unit=f"{unit}/s", low=min(ys) / 4, high=max(top, *ys) * 3)
+    others = ", ".join(versus.run.label for versus in comparison.versus)
+    cores = "one core" if hardware.lnc == 1 else f"LNC {hardware.lnc}"
+    return Figure(
+        key="compare",
+        title=f"{comparison.base.label} against {others}",
+        subtitle=f"on {hardware.name}, {cores}; arrows go from the base to the new point",
+        x=x,
+        y=y,
+        lines=(*roof_lines(compute, memory, x, ceiling), *arrows),
+        points=tuple(points),
+        notes=tuple(_notes(comparison, pairs, hardware, passes=passes)),
+    )
+
+
+def _point(
+    pair: Pair, one: Observed, side: str, at: tuple[float, float], shape: int, *, named: bool
+) -> Point:
+    seconds = pair.base_s if side == "base" else pair.new_s
+    return Point(
+        key=f"{side}: {one.key}",
+        label=f"{one.kernel}  {format_time(seconds)}" if named else "",
+        x=at[0],
+        y=at[1],
+        shape=shape,
+        tone=one.verdict.split(":")[0] or "unknown",
+        hollow=side == "base",
+        detail=(("time", format_time(seconds)), ("verdict", one.verdict or "unknown")),
+    )
+
+
+def _notes(
+    comparison: Comparison, pairs: Sequence[Pair], hardware: Hardware, *, passes: bool
+) -> list[str]:
+    kinds = {_kind(p.base, p.new) for p in pairs if p.base is not None and p.new is not None}
+    notes = [f"hollow: base; filled: new; bytes are {' or '.join(sorted(kinds))}"]
+    absent = len(comparison.pairs) - len(pairs)
+    if absent:
+        notes.append(f"{absent} of {len(comparison.pairs)} pairs have no place here")
+    others = {
+        one.hardware for p in pairs for one in (p.base, p.new) if one is not None and one.hardware
+    }
+    if others - {hardware.name}:
+        notes.append(f"points of {', '.join(sorted(others - {hardware.name}))} have other roofs")
+    if passes:
+        notes.append("an element-pass: one element through a lane by one instruction")
+    return notes

@@ -1,0 +1,288 @@
+"""What a comparison says, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from roofline.analysis.compare import Comparison, Delta, Pair, Versus, clock_words
+from roofline.analysis.explain import signed_time
+from roofline.analysis.gate import Gate, Judgement, gate_passes
+from roofline.report.blocks import Block, Bullets, FigureBlock, Heading, Paragraph, Table
+from roofline.units import format_count, format_si, format_time
+
+__all__ = ["compare_blocks", "gate_blocks", "pair_words"]
+
+_MOST_PAIRS = 40  # rows of a table in the text; the JSON and CSV hold every one
+_MOST_DETAILS = 3  # pairs with a table of their own
+_ORDER = (
+    "slower",
+    "faster",
+    "unproven",
+    "refused",
+    "gone",
+    "new",
+    "unknown",
+    "below-noise",
+    "same",
+)
+
+
+def compare_blocks(comparison: Comparison, *, figure: bool = False) -> list[Block]:
+    """Return the whole comparison; ``figure`` says that a figure ``compare`` stands beside it."""
+    base = comparison.base
+    blocks: list[Block] = [
+        Heading(text=f"{base.label} against {_names(comparison)}", level=1),
+        Paragraph(text=_sources(comparison)),
+    ]
+    if len(comparison.versus) > 1 and all(len(v.pairs) == 1 for v in comparison.versus):
+        blocks.append(_overview(comparison))
+    for versus in comparison.versus:
+        blocks += _versus(comparison, versus)
+    if figure:
+        blocks.append(
+            FigureBlock(
+                stem="compare", alt="Roofline with an arrow from each base to its new point"
+            )
+        )
+    notes = dict.fromkeys(
+        note for run in (base, *(v.run for v in comparison.versus)) for note in run.notes
+    )
+    if notes:
+        blocks += [Heading(text="Notes"), Bullets(items=tuple(notes))]
+    return blocks
+
+
+def _sources(comparison: Comparison) -> str:
+    runs = (comparison.base, *(versus.run for versus in comparison.versus))
+    if len({run.source for run in runs}) == 1:
+        where = f"All of {runs[0].source} ({runs[0].format})."
+    else:
+        where = " ".join(f"{run.label}: {run.source} ({run.format})." for run in runs)
+    return f"{where} Base is {runs[0].label}; faster and slower are said of the other."
+
+
+def _names(comparison: Comparison) -> str:
+    return ", ".join(versus.run.label for versus in comparison.versus)
+
+
+def _versus(comparison: Comparison, versus: Versus) -> Iterator[Block]:
+    several = len(comparison.versus) > 1
+    pairs = sorted(versus.pairs, key=_weight)
+    if len(pairs) > 1:
+        if several:
+            yield Heading(text=versus.run.label)
+        yield _summary(versus, pairs)
+    detailed = [pair for pair in pairs if pair.base is not None and pair.new is not None]
+    for pair in detailed[:_MOST_DETAILS]:
+        if several or len(pairs) > 1:
+            yield Heading(text=pair.key)
+        yield from _detail(pair)
+    impossible = [line for pair in versus.pairs for _, line in pair.impossible]
+    if impossible:
+        yield Heading(text="Impossible times")
+        yield Bullets(items=tuple(dict.fromkeys(impossible)))
+
+
+def _overview(comparison: Comparison) -> Table:
+    """Return one line a run, the base first, where each run has one kernel."""
+    pairs = [versus.pairs[0] for versus in comparison.versus]
+    rows = [
+        (
+            comparison.base.label,
+            _one_time(pairs[0], "base"),
+            "",
+            "base",
+            _of_bound(pairs[0], "base"),
+        )
+    ]
+    for versus, pair in zip(comparison.versus, pairs, strict=True):
+        change = "" if pair.change_s is None else signed_time(pair.change_s)
+        rows.append(
+            (versus.run.label, _one_time(pair, "new"), change, _short(pair), _of_bound(pair, "new"))
+        )
+    return Table(
+        columns=("run", "time", "change", "outcome", "of bound"),
+        rows=tuple(rows),
+        numeric=frozenset({1, 2, 4}),
+        note=f"of bound: the time that nothing can beat, over the time.{_marks(pairs)}",
+    )
+
+
+def _marks(pairs: Sequence[Pair]) -> str:
+    """Explain the marks that stand in the column of outcomes."""
+    outcomes = {pair.outcome for pair in pairs}
+    return "".join(
+        words
+        for outcome, words in (
+            ("unproven", " (?): no spread of single runs is known; state it with --noise."),
+            ("below-noise", " (noise): the difference is below the noise."),
+        )
+        if outcome in outcomes
+    )
+
+
+def _of_bound(pair: Pair, side: str) -> str:
+    one, seconds = (pair.base, pair.base_s) if side == "base" else (pair.new, pair.new_s)
+    if one is None or one.bound_s is None or not seconds:
+        return "-"
+    return f"{one.bound_s / seconds * 100:.2g} %"
+
+
+def _weight(pair: Pair) -> tuple[float, int]:
+    """Order pairs by how much time they change; what has no change comes behind."""
+    return -abs(pair.change_s or 0.0), _ORDER.index(pair.outcome)
+
+
+def _summary(versus: Versus, pairs: Sequence[Pair]) -> Table:
+    counts = {outcome: len(versus.of(outcome)) for outcome in _ORDER}
+    said = ", ".join(f"{number} {outcome}" for outcome, number in counts.items() if number)
+    cut = (
+        f" The {_MOST_PAIRS} largest changes of {len(pairs)} are shown."
+        if len(pairs) > _MOST_PAIRS
+        else ""
+    )
+    shown = _with_presence(pairs)
+    return Table(
+        columns=("kernel", "base", "new", "change", "outcome", "of bound"),
+        rows=tuple(
+            (
+                pair.key,
+                _one_time(pair, "base"),
+                _one_time(pair, "new"),
+                "" if pair.change_s is None else signed_time(pair.change_s),
+                _short(pair),
+                _of_bound(pair, "new"),
+            )
+            for pair in shown
+        ),
+        numeric=frozenset({1, 2, 3, 5}),
+        note=f"{said}.{cut}{_marks(shown)}",
+    )
+
+
+def _with_presence(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the largest changes, with every kernel that is gone or new among them."""
+    alone = [pair for pair in pairs if pair.outcome in ("gone", "new", "refused")]
+    rest = [pair for pair in pairs if pair not in alone]
+    room = max(0, _MOST_PAIRS - len(alone))
+    return [*rest[:room], *alone]
+
+
+def _one_time(pair: Pair, side: str) -> str:
+    value = pair.base_s if side == "base" else pair.new_s
+    if value is not None:
+        return format_time(value)
+    one = pair.base if side == "base" else pair.new
+    return format_time(one.timings[0].seconds) if one is not None and one.timings else "-"
+
+
+def _short(pair: Pair) -> str:
+    if pair.outcome in ("gone", "new", "unknown"):
+        return pair.outcome
+    if pair.outcome == "refused":
+        return "not compared: clocks differ" if "clock" in pair.refused else "not compared"
+    if pair.outcome == "same" or not pair.change_s or pair.ratio is None:
+        return "same"
+    size = f"{pair.ratio:.3g}x faster" if pair.change_s < 0 else f"{1 / pair.ratio:.3g}x slower"
+    more = {"below-noise": " (noise)", "unproven": " (?)"}.get(pair.outcome, "")
+    verdict = f"; now {pair.new.verdict}" if pair.verdict_changed and pair.new else ""
+    return f"{size}{more}{verdict}"
+
+
+def pair_words(pair: Pair) -> str:
+    """Return what happened to a pair in one sentence."""
+    if pair.change_s is None or pair.base_s is None:
+        return f"{pair.key}: {pair.words}."
+    share = pair.change_s / pair.base_s
+    return (
+        f"{pair.key}: {pair.words}. {format_time(pair.base_s)} -> {format_time(pair.new_s)} "
+        f"({signed_time(pair.change_s)}, {share:+.1%}) on the clock {clock_words(pair.clock)}."
+    )
+
+
+def _detail(pair: Pair) -> Iterator[Block]:
+    yield Paragraph(text=pair_words(pair))
+    if pair.noise.seconds is not None:
+        yield Paragraph(text=f"Noise: {format_time(pair.noise.seconds)} ({pair.noise.source}).")
+    if pair.terms and pair.outcome != "same":
+        yield Bullets(items=tuple(_term_lines(pair)))
+    lines = list(_verdict_lines(pair))
+    if lines:
+        yield Bullets(items=tuple(lines))
+    if pair.deltas:
+        yield Table(
+            columns=("", "base", "new", "change", ""),
+            rows=tuple(_row(one) for one in pair.deltas),
+            numeric=frozenset({1, 2, 3, 4}),
+        )
+    if pair.caveats:
+        yield Bullets(items=tuple(f"mind: {line}" for line in pair.caveats))
+
+
+def _term_lines(pair: Pair) -> Iterator[str]:
+    for term in pair.terms:
+        worth = ""
+        if term.seconds is not None:
+            worth = f", {'at most ' if term.at_most else ''}{signed_time(term.seconds)}"
+            if not term.at_most and pair.change_s:
+                worth += f" of {signed_time(pair.change_s)}"
+        yield f"{term.what}{worth}: {term.evidence}"
+
+
+def _verdict_lines(pair: Pair) -> Iterator[str]:
+    if pair.base is None or pair.new is None:
+        return
+    if pair.verdict_changed:
+        yield f"verdict: {pair.base.verdict} -> {pair.new.verdict}"
+    elif pair.base.verdict:
+        yield f"verdict: {pair.base.verdict} on both sides"
+    for name, found in (("gone", pair.findings_gone), ("new", pair.findings_new)):
+        for id_, what in found or ():
+            yield f"finding {name}: {id_}, {what}"
+
+
+def _row(delta: Delta) -> tuple[str, str, str, str, str]:
+    change = delta.change
+    if change is None:
+        text = ""
+    elif delta.unit == "s":
+        text = signed_time(change) or "0 s"
+    else:
+        text = (
+            f"{'+' if change > 0 else '-' if change < 0 else ''}{_value(abs(change), delta.unit)}"
+        )
+    share = "" if delta.relative is None else f"{delta.relative:+.1%}"
+    if change == 0:
+        text, share = "=", ""
+    return delta.label, _value(delta.base, delta.unit), _value(delta.new, delta.unit), text, share
+
+
+def _value(value: float | None, unit: str) -> str:
+    if unit == "s":
+        return format_time(value)
+    if unit in ("1", "B"):
+        return format_count(value)
+    return format_si(value, unit)
+
+
+def gate_blocks(gate: Gate, judgements: Sequence[Judgement]) -> list[Block]:
+    """Return what a gate says: failures first, every one of them."""
+    stopped = [one for one in judgements if not one.ok]
+    passed = len(judgements) - len(stopped)
+    outcome = "passes" if gate_passes(judgements) else "fails"
+    blocks: list[Block] = [
+        Heading(text=f"Gate {outcome}"),
+        Paragraph(text=f"Fails on: {gate.text}. {len(stopped)} stop it, {passed} do not."),
+    ]
+    said = [one for one in judgements if not one.ok or one.why]
+    if said:
+        blocks.append(
+            Bullets(
+                items=tuple(
+                    f"{one.status}: {one.pair.key} ({one.run})"
+                    + (f": {one.why}" if one.why else "")
+                    for one in said
+                )
+            )
+        )
+    return blocks

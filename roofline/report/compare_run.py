@@ -1,0 +1,142 @@
+"""Compare paths: the one function behind ``roofline compare`` and ``roofline baseline check``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from roofline.analysis.compare import Comparison, compare_runs
+from roofline.analysis.gate import Gate, Judgement, check_gate, gate_passes, parse_gate
+from roofline.analysis.noise import Tolerance, parse_tolerance
+from roofline.analysis.observed import Run, split_kernels
+from roofline.errors import QueryError
+from roofline.report.blocks import Block
+from roofline.report.compare_blocks import compare_blocks, gate_blocks
+from roofline.report.compare_data import compare_csv, compare_json
+from roofline.report.data import to_json
+from roofline.report.markdown import to_markdown
+from roofline.report.terminal import to_text
+from roofline.report.write import write_file, write_folder
+from roofline.study.observe import Options, observe_all
+
+__all__ = ["WRITES", "Compared", "compare", "compare_observed", "write_compared"]
+
+WRITES = ("md", "json", "csv", "svg", "png", "pdf")
+"""What a comparison can be written as; a path without suffix is a folder with all but pdf."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A comparison, and what the gate says of it (empty without one)."""
+
+    comparison: Comparison
+    gate: Gate | None = None
+    judgements: tuple[Judgement, ...] = ()
+
+    @property
+    def passes(self) -> bool:
+        """Whether no gate was asked for, or nothing stops it."""
+        return gate_passes(self.judgements)
+
+    @property
+    def blocks(self) -> list[Block]:
+        """What to say, the gate first."""
+        gate = [] if self.gate is None else gate_blocks(self.gate, self.judgements)
+        head, *rest = compare_blocks(self.comparison)
+        return [head, *gate, *rest]
+
+    def to_text(self, width: int = 80) -> str:
+        """Return text for a terminal."""
+        return to_text(self.blocks, width=width)
+
+    def to_markdown(self, *, figure: bool = False) -> str:
+        """Return Markdown for a pull request; ``figure`` shows ``compare.svg`` beside it."""
+        gate = [] if self.gate is None else gate_blocks(self.gate, self.judgements)
+        head, *rest = compare_blocks(self.comparison, figure=figure)
+        return to_markdown([head, *gate, *rest])
+
+    def to_json(self) -> str:
+        """Return JSON; docs/schema/compare-1.json describes it."""
+        return to_json(compare_json(self.comparison, self.gate, self.judgements))
+
+
+def compare(
+    paths: Sequence[str],
+    *,
+    options: Options | None = None,
+    keys: Mapping[str, str] | None = None,
+    noise: str | None = None,
+    fail_on: str | None = None,
+) -> Compared:
+    """Compare everything in ``paths`` with the first of them.
+
+    A single path with several kernels, such as a study of variants, compares them with its first.
+    ``noise`` states the spread of single runs (``3%``, ``500ns``), ``fail_on`` the rules of a
+    gate. Raises ``RooflineError`` for paths that cannot be read and rules that make no sense.
+    """
+    gate = None if fail_on is None else parse_gate(fail_on)
+    tolerance = None if noise is None else parse_tolerance(noise)
+    runs = observe_all(paths, options or Options())
+    if len(runs) == 1:
+        runs = split_kernels(runs[0])
+        if len(runs) == 1:
+            raise QueryError(f"{paths[0]}: holds one kernel; give a second path to compare it with")
+    return compare_observed(runs, keys=keys, tolerance=tolerance, gate=gate)
+
+
+def compare_observed(
+    runs: Sequence[Run],
+    *,
+    keys: Mapping[str, str] | None = None,
+    tolerance: Tolerance | None = None,
+    gate: Gate | None = None,
+) -> Compared:
+    """Compare runs that were observed, and hold them against a gate."""
+    comparison = compare_runs(runs, keys=keys, tolerance=tolerance)
+    judgements = () if gate is None else check_gate(comparison, gate)
+    return Compared(comparison=comparison, gate=gate, judgements=judgements)
+
+
+def write_compared(compared: Compared, output: Path) -> tuple[Path, ...]:
+    """Write a comparison as its suffix says, or all forms into a folder; return what was written.
+
+    Raises ``QueryError`` for an unknown suffix, and for a figure of kernels that have no place on
+    a roofline.
+    """
+    from roofline.plots.compare import describe_compare
+    from roofline.plots.draw import save
+
+    suffix = output.suffix.removeprefix(".").lower()
+    if suffix and suffix not in WRITES:
+        raise QueryError(f"{output}: unknown format; known: {', '.join(WRITES)}, or a folder")
+    texts = {
+        "md": lambda: compared.to_markdown(),
+        "json": lambda: compared.to_json(),
+        "csv": lambda: compare_csv(compared.comparison),
+    }
+    if suffix in texts:
+        text = texts[suffix]()
+        return (write_file(output, lambda path: path.write_text(text, "utf-8", newline="\n")),)
+    figure = describe_compare(compared.comparison)
+    if suffix:
+        if figure is None:
+            raise QueryError(
+                f"{output}: no kernel here has FLOP or element-passes, bytes and a time on both "
+                "sides: nothing to place on a roofline"
+            )
+        return (write_file(output, lambda path: save(figure, path)),)
+
+    def fill(scratch: Path) -> None:
+        written = {
+            "compare.md": compared.to_markdown(figure=figure is not None),
+            "compare.json": compared.to_json(),
+            "compare.csv": compare_csv(compared.comparison),
+        }
+        for name, text in written.items():
+            (scratch / name).write_text(text, encoding="utf-8", newline="\n")
+        if figure is not None:
+            for kind in ("svg", "png"):
+                save(figure, scratch / f"compare.{kind}")
+
+    return write_folder(output, fill)

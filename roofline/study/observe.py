@@ -1,0 +1,140 @@
+"""Observe any input as a Run: studies, captures, folders, tables, reports and baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from roofline.analysis.observed import Run, join_repeats
+from roofline.captures.measured import load_measured
+from roofline.captures.registry import open_capture
+from roofline.errors import CaptureError, QueryError, RooflineError
+from roofline.study.load import is_study, load_study
+from roofline.study.observe_capture import observe_capture, observe_captures
+from roofline.study.observe_study import observe_study
+from roofline.study.observe_table import observe_table
+from roofline.study.run_file import is_run_file, load_run
+
+__all__ = ["Options", "observe", "observe_all"]
+
+SELECT = "::"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How inputs are observed.
+
+    ``hardware`` and ``lnc`` override what an input says; ``window`` (``body``, ``total``) is the
+    time shown first; ``repeats`` takes the captures of a folder as repeats of one kernel;
+    ``trust`` runs the code of studies that are not shipped.
+    """
+
+    hardware: str | None = None
+    lnc: int | None = None
+    window: str = "body"
+    compat: str | None = None
+    preset: str = "vendor"
+    repeats: bool = False
+    trust: bool = False
+
+
+def observe_all(paths: Sequence[str], options: Options) -> tuple[Run, ...]:
+    """Return a run a path, with labels that tell them apart."""
+    runs = [observe(path, options) for path in paths]
+    return tuple(
+        replace(run, label=label)
+        for run, label in zip(runs, _labels([run.source for run in runs]), strict=True)
+    )
+
+
+def observe(path: str, options: Options | None = None) -> Run:
+    """Return what ``path`` holds.
+
+    A path is a study (folder, file or shipped name), any capture, a folder of captures, a table
+    of measured times, a ``report.json`` or a baseline. ``PATH::NAME`` takes the kernel or variant
+    ``NAME`` of it only. Raises ``RooflineError`` that names the path.
+    """
+    options = options or Options()
+    where, _, name = path.partition(SELECT)
+    run = _observe(where, options)
+    if not run.observed:
+        raise QueryError(f"{where}: nothing in it that has a time")
+    if name:
+        kept = tuple(one for one in run.observed if one.kernel == name)
+        if not kept:
+            raise QueryError(f"{where}: no kernel {name!r}; known: {', '.join(run.kernels)}")
+        run = replace(run, observed=kept)
+    return replace(run, source=path, observed=join_repeats(run.observed))
+
+
+def _observe(where: str, options: Options) -> Run:
+    path = Path(where)
+    if is_study(where):
+        return observe_study(load_study(where), options)
+    if is_run_file(path):
+        return load_run(path)
+    try:
+        return observe_capture(open_capture(path, options.compat), options)
+    except CaptureError as capture_error:
+        if path.is_dir():
+            return _folder(path, options)
+        if path.suffix.lower() not in (".csv", ".tsv", ".toml", ".txt"):
+            raise
+        try:
+            return observe_table(load_measured(path), options)
+        except RooflineError as error:
+            raise CaptureError(
+                f"{error}; as a capture: {_without_path(capture_error, path)}"
+            ) from error
+
+
+def _folder(path: Path, options: Options) -> Run:
+    """Every capture in a folder, one a name: a raw trace stands before the vendor's output."""
+    captures = observe_captures(_files(path), options)
+    if options.repeats:
+        captures = [
+            replace(run, observed=tuple(replace(o, kernel=path.name) for o in run.observed))
+            for run in captures
+        ]
+    return Run(
+        label=path.name,
+        source=str(path),
+        format="folder",
+        observed=tuple(one for run in captures for one in run.observed),
+        notes=tuple(note for run in captures for note in run.notes),
+    )
+
+
+def _files(path: Path) -> list[Path]:
+    found: dict[str, Path] = {}
+    for file in sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith(".")):
+        stem = file.name.split(".")[0]
+        if stem not in found or file.suffix == ".ntff":
+            found[stem] = file
+    return list(found.values())
+
+
+def _labels(sources: Sequence[str]) -> list[str]:
+    """Return the shortest ends of paths that differ; suffixes only where they are needed."""
+    for shorten in (
+        _stem,
+        lambda text: text.rsplit("/", 1)[-1],
+        lambda text: "/".join(text.rsplit("/", 2)[-2:]),
+    ):
+        names = [shorten(source.rstrip("/")) for source in sources]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{source} ({number})" for number, source in enumerate(sources, 1)]
+
+
+def _stem(text: str) -> str:
+    where, mark, name = text.partition(SELECT)
+    if mark:
+        return name
+    last = where.rsplit("/", 1)[-1]
+    return last.split(".")[0] or last
+
+
+def _without_path(error: Exception, path: Path) -> str:
+    return str(error).removeprefix(f"{path}: ")

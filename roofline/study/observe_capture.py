@@ -1,0 +1,251 @@
+"""Observe a capture: its times, how its engines were used, counters and verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from roofline.analysis.observed import Observed, Run, Timing, Use
+from roofline.captures.capture import Capture
+from roofline.captures.registry import open_capture
+from roofline.errors import CaptureError, QueryError, RooflineError
+
+if TYPE_CHECKING:
+    from roofline.analysis.window import Window
+    from roofline.hardware.model import Hardware
+    from roofline.study.observe import Options
+
+__all__ = ["observe_capture", "observe_captures", "summary_uses"]
+
+_RESOLUTION_S = 1e-9
+"""Traces are printed in whole ns."""
+
+_COUNTS = {
+    "instructions": (
+        "tensor_engine_instruction_count",
+        "vector_engine_instruction_count",
+        "scalar_engine_instruction_count",
+        "gpsimd_engine_instruction_count",
+    ),
+    "matmuls": ("matmul_instruction_count",),
+    "DMA packets": (
+        "static_dma_packet_count",
+        "software_dynamic_dma_packet_count",
+        "hardware_dynamic_dma_packet_count",
+    ),
+    "transpose FLOP": ("transpose_flops",),
+    "HBM read bytes": ("hbm_read_bytes",),
+    "HBM write bytes": ("hbm_write_bytes",),
+    "spill bytes": ("spill_save_bytes", "spill_reload_bytes"),
+}
+"""Counters worth comparing, as sums of the vendor's fields."""
+
+
+def observe_captures(paths: Iterable[Path], options: Options) -> list[Run]:
+    """Return a run for each file that is a capture; other files are named in a note."""
+    runs = []
+    for path in paths:
+        try:
+            runs.append(observe_capture(open_capture(path, options.compat), options))
+        except CaptureError as error:
+            runs.append(
+                Run(label=path.stem, source=str(path), format="", observed=(), notes=(str(error),))
+            )
+    if not any(run.observed for run in runs):
+        raise CaptureError(f"{runs[0].source if runs else 'the folder'}: no capture in this folder")
+    return runs
+
+
+def observe_capture(capture: Capture, options: Options, *, kernel: str = "") -> Run:
+    """Return the run of one capture; operators of a framework trace are kernels of their own."""
+    name = kernel or capture.path.name.split(".")[0]
+    if capture.has("cpu_ops"):
+        from roofline.study.observe_trace import observe_trace
+
+        observed, notes = observe_trace(capture)
+    else:
+        observed, notes = (_observed(capture, name, options),), _notes(capture)
+    return Run(
+        label=name,
+        source=str(capture.path),
+        format=capture.format,
+        observed=observed,
+        notes=notes,
+    )
+
+
+def _observed(capture: Capture, name: str, options: Options) -> Observed:
+    summary = capture.summary
+    total = _number(summary, "total_time")
+    uses = _uses(capture, total)
+    timings = {
+        use.clock: Timing(
+            seconds=use.window_s,
+            clock=use.clock,
+            profiled=True,
+            n=1,
+            resolution_s=_RESOLUTION_S,
+        )
+        for use in uses
+    }
+    if total is not None and total > 0:
+        timings["device_total"] = Timing(
+            seconds=total, clock="device_total", profiled=True, n=1, resolution_s=_RESOLUTION_S
+        )
+    order = ("device_body", "device_total")
+    if options.window == "total":
+        order = order[::-1]
+    hardware, notes = _hardware(capture, options)
+    flops, moved = _flops(summary), _moved(summary)
+    bound, bound_what = _floor(summary, hardware)
+    verdict, weak, more = _verdict(summary, hardware, options)
+    return Observed(
+        kernel=name,
+        timings=tuple(timings[clock] for clock in order if clock in timings),
+        uses=uses,
+        tensor_flops=flops,
+        bytes={} if moved is None else {"measured": moved},
+        counts=_counts(summary),
+        bytes_per_s=hardware.memory_ceiling("theoretical").value if hardware else None,
+        bound_s=bound,
+        bound_what=bound_what,
+        verdict=verdict,
+        verdict_weak=weak,
+        hardware=hardware.name if hardware else "",
+        lnc=hardware.lnc if hardware else None,
+        notes=(*notes, *more),
+    )
+
+
+def _uses(capture: Capture, total: float | None) -> tuple[Use, ...]:
+    """Return the use of body and total, from tables where they are there."""
+    from roofline.analysis.activity import activity
+    from roofline.analysis.use import use_of
+
+    if not (capture.has("instructions") and capture.has("dma")):
+        return summary_uses(capture.summary)
+    throttle = capture.throttle if capture.has("throttle") else None
+    windows: list[tuple[str, str | Window]] = [("device_body", "body")]
+    if total is not None:
+        windows.append(("device_total", "total"))
+    found = []
+    for clock, window in windows:
+        try:
+            use = use_of(activity(capture, window), clock, throttle)
+        except QueryError:  # tables without a row: the summary has to do
+            return summary_uses(capture.summary)
+        if use is not None:
+            found.append(use)
+    return tuple(found) or summary_uses(capture.summary)
+
+
+def summary_uses(summary: Mapping[str, Any]) -> tuple[Use, ...]:
+    """Return the use of body and total that a summary tells: active times, their union.
+
+    ``total_active_time`` stands in for the body, so that there is no waiting in it.
+    """
+    from roofline.analysis.from_summary import body_time
+    from roofline.engines import COMPUTE_ENGINES
+
+    total = _number(summary, "total_time")
+    if total is None or total <= 0:
+        return ()
+    active = {}
+    for name in COMPUTE_ENGINES:
+        seconds = _active(summary, f"{name}_engine_active_time", total)
+        if seconds is not None:
+            active[name] = seconds
+    moving = _active(summary, "dma_active_time", total)
+    if moving is not None:
+        active["dma"] = moving
+    if not active:
+        return ()
+    body = body_time(summary)
+    uses = [Use(clock="device_total", window_s=total, active_s=active, any_s=body)]
+    if body is not None and body > 0:
+        uses.insert(0, Use(clock="device_body", window_s=body, active_s=active, any_s=body))
+    return tuple(uses)
+
+
+def _active(summary: Mapping[str, Any], field: str, total: float) -> float | None:
+    value = _number(summary, field)
+    share = _number(summary, f"{field}_percent")
+    return value if value is not None else None if share is None else share * total
+
+
+def _number(summary: Mapping[str, Any], field: str) -> float | None:
+    value = summary.get(field)
+    if not isinstance(value, (int, float)) or math.isnan(value):
+        return None
+    return float(value)
+
+
+def _flops(summary: Mapping[str, Any]) -> float | None:
+    """Return Tensor FLOP without transposes; none counted at all means no work on that engine."""
+    whole = _number(summary, "hardware_flops")
+    return None if whole is None else whole - (_number(summary, "transpose_flops") or 0.0)
+
+
+def _moved(summary: Mapping[str, Any]) -> float | None:
+    read, write = _number(summary, "hbm_read_bytes"), _number(summary, "hbm_write_bytes")
+    return None if read is None or write is None or read + write == 0 else read + write
+
+
+def _counts(summary: Mapping[str, Any]) -> dict[str, float]:
+    found = {}
+    for name, fields in _COUNTS.items():
+        values = [_number(summary, field) for field in fields]
+        known = [value for value in values if value is not None]
+        if known:
+            found[name] = sum(known)
+    return found
+
+
+def _hardware(capture: Capture, options: Options) -> tuple[Hardware | None, tuple[str, ...]]:
+    from roofline.hardware.load import load_hardware
+
+    known = options.hardware or capture.metadata.get("hardware")
+    known = known or capture.metadata.get("instance_type")
+    if not known:
+        return None, ("the capture does not say which chip it is from: no roofs, no verdict",)
+    lnc = options.lnc if options.lnc is not None else capture.metadata.get("lnc")
+    return load_hardware(str(known), lnc=None if lnc is None else int(lnc)), ()
+
+
+def _floor(summary: Mapping[str, Any], hardware: Hardware | None) -> tuple[float | None, str]:
+    """Return the time in s that the counted work needs at the theoretical roofs, and its name."""
+    if hardware is None:
+        return None, ""
+    terms = {}
+    flops = _number(summary, "adjusted_hardware_flops")
+    if flops:
+        terms["FLOP"] = flops / hardware.tensor_peak("bf16").value
+    moved = _moved(summary)
+    if moved:
+        terms["bytes"] = moved / hardware.memory_ceiling("theoretical").value
+    if not terms:
+        return None, ""
+    return max(terms.values()), f"counted {' and '.join(terms)} at their roofs"
+
+
+def _verdict(
+    summary: Mapping[str, Any], hardware: Hardware | None, options: Options
+) -> tuple[str, bool, tuple[str, ...]]:
+    from roofline.analysis.from_summary import evidence_from_summary
+    from roofline.analysis.verdict import decide
+
+    if hardware is None:
+        return "", False, ()
+    try:
+        evidence = evidence_from_summary(summary, hardware, window=options.window)
+        verdict = decide(evidence, options.preset)
+    except RooflineError as error:
+        return "", False, (f"no verdict: {error}",)
+    return verdict.label, verdict.weak, ()
+
+
+def _notes(capture: Capture) -> tuple[str, ...]:
+    bad = [issue for issue in capture.quality if issue.severity in ("lost", "contradiction")]
+    return tuple(f"{capture.path.name}: {issue.what}" for issue in bad)
