@@ -97,10 +97,12 @@ class Pair:
         change = self.change_s
         if change is None:
             return "unknown"
+        if abs(change) <= self.noise.resolution_s:
+            return "same"
         if self.noise.seconds is None:
             return "unproven"
         if abs(change) <= self.noise.seconds:
-            return "same" if self.noise.source == "resolution of the clock" else "below-noise"
+            return "below-noise"
         return "faster" if change < 0 else "slower"
 
     @property

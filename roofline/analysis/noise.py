@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from roofline.analysis.observed import Timing
@@ -44,10 +44,14 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """Differences up to ``seconds`` mean nothing; ``None``: nobody knows. ``source`` says why."""
+    """Differences up to ``seconds`` mean nothing; ``None``: nobody knows. ``source`` says why.
+
+    Up to ``resolution_s`` two times are the same as far as they were written down.
+    """
 
     seconds: float | None
     source: str
+    resolution_s: float = 0.0
 
 
 NOT_KNOWN: Final = Noise(seconds=None, source="")
@@ -85,25 +89,29 @@ def noise_between(base: Timing, new: Timing, stated: Tolerance | None = None) ->
     and so is the resolution of the clocks.
     """
     longest = max(base.seconds, new.seconds)
-    floor = max(base.resolution_s + new.resolution_s, _DIGITS * longest)
+    resolution = max(base.resolution_s + new.resolution_s, _DIGITS * longest)
+    found = [Noise(seconds=resolution, source="resolution of the clock")]
+    known = _measured(base, new) or _spread(base, new)
+    if known is not None:
+        found.append(known)
     if stated is not None:
-        floor = max(floor, stated.of(longest))
-    found = _measured(base, new)
-    if found is None:
-        spreads = [one for one in (base, new) if one.spread is not None]
-        if spreads:
-            widest = max(spreads, key=lambda one: one.spread or 0.0)
-            found = Noise(seconds=(widest.spread or 0.0) * longest, source=widest.spread_source)
-    if found is not None and found.seconds is not None and found.seconds >= floor:
-        return found
-    if stated is not None:
-        return Noise(seconds=floor, source=f"stated: {stated.words}")
-    if found is not None:
-        return Noise(seconds=floor, source="resolution of the clock")
-    if base.seconds == new.seconds or abs(base.seconds - new.seconds) <= floor:
-        return Noise(seconds=floor, source="resolution of the clock")
-    runs = " and ".join("not stated" if one.n is None else f"n = {one.n}" for one in (base, new))
-    return Noise(seconds=None, source=f"no spread is known ({runs})")
+        found.append(Noise(seconds=stated.of(longest), source=f"stated: {stated.words}"))
+    if len(found) == 1 and abs(base.seconds - new.seconds) > resolution:
+        runs = " and ".join(
+            "n not stated" if one.n is None else f"n = {one.n}" for one in (base, new)
+        )
+        return Noise(seconds=None, source=f"no spread is known ({runs})", resolution_s=resolution)
+    widest = max(found, key=lambda one: one.seconds or 0.0)
+    return replace(widest, resolution_s=resolution)
+
+
+def _spread(base: Timing, new: Timing) -> Noise | None:
+    """Return the widest spread that a source states for single runs."""
+    stated = [(one.spread, one.spread_source) for one in (base, new) if one.spread is not None]
+    if not stated:
+        return None
+    spread, source = max(stated)
+    return Noise(seconds=spread * max(base.seconds, new.seconds), source=source)
 
 
 def _measured(base: Timing, new: Timing) -> Noise | None:

@@ -62,9 +62,9 @@ class Observed:
     ``flops`` counts all classes of FLOP together, ``tensor_flops`` those of matrix products without
     transposes, ``passes`` element-passes. ``timings`` and ``uses`` hold one entry a clock, the
     headline first. ``bytes`` maps a way to count (``minimal``, ``dispatched``, ``measured``) to
-    bytes; ``counts`` holds other counters by name. ``bytes_per_s`` is the memory ceiling that binds. ``bound_s`` is a time in s that nothing
-    can beat, ``bound_what`` what it is. ``findings``
-    maps the id of a finding to what it says; ``None`` means that nobody looked.
+    bytes; ``counts`` holds other counters by name. ``bytes_per_s`` is the memory ceiling that
+    binds. ``bound_s`` is a time in s that nothing can beat, ``bound_what`` what it is.
+    ``findings`` maps the id of a finding to what it says; ``None``: nobody looked.
     """
 
     kernel: str

@@ -15,6 +15,7 @@ from roofline.units import format_time
 __all__ = ["describe_compare"]
 
 _MOST_NAMED = 8  # arrows with a label each
+_MOST_TITLES = 4  # runs in the title
 _WORK = {
     "tensor_flops": "Tensor FLOP per HBM byte",
     "passes": "element-passes per HBM byte",
@@ -107,7 +108,8 @@ def _figure(comparison: Comparison, pairs: Sequence[Pair], hardware: Hardware, w
         high=high,
     )
     y = Axis(label="achieved rate", unit=f"{unit}/s", low=min(ys) / 4, high=max(top, *ys) * 3)
-    others = ", ".join(versus.run.label for versus in comparison.versus)
+    labels = [versus.run.label for versus in comparison.versus]
+    others = ", ".join(labels) if len(labels) <= _MOST_TITLES else f"{len(labels)} others"
     cores = "one core" if hardware.lnc == 1 else f"LNC {hardware.lnc}"
     return Figure(
         key="compare",

@@ -13,6 +13,7 @@ from roofline.units import format_count, format_si, format_time
 __all__ = ["compare_blocks", "gate_blocks", "pair_words"]
 
 _MOST_PAIRS = 40  # rows of a table in the text; the JSON and CSV hold every one
+_MOST_NAMES = 4  # runs in a title
 _MOST_DETAILS = 3  # pairs with a table of their own
 _ORDER = (
     "slower",
@@ -62,7 +63,8 @@ def _sources(comparison: Comparison) -> str:
 
 
 def _names(comparison: Comparison) -> str:
-    return ", ".join(versus.run.label for versus in comparison.versus)
+    labels = [versus.run.label for versus in comparison.versus]
+    return ", ".join(labels) if len(labels) <= _MOST_NAMES else f"{len(labels)} others"
 
 
 def _versus(comparison: Comparison, versus: Versus) -> Iterator[Block]:
@@ -72,7 +74,12 @@ def _versus(comparison: Comparison, versus: Versus) -> Iterator[Block]:
         if several:
             yield Heading(text=versus.run.label)
         yield _summary(versus, pairs)
-    detailed = [pair for pair in pairs if pair.base is not None and pair.new is not None]
+    detailed = [
+        pair
+        for pair in pairs
+        if pair.base is not None and pair.new is not None
+        if pair.outcome != "same" or len(pairs) == 1
+    ]
     for pair in detailed[:_MOST_DETAILS]:
         if several or len(pairs) > 1:
             yield Heading(text=pair.key)
@@ -96,9 +103,14 @@ def _overview(comparison: Comparison) -> Table:
         )
     ]
     for versus, pair in zip(comparison.versus, pairs, strict=True):
-        change = "" if pair.change_s is None else signed_time(pair.change_s)
         rows.append(
-            (versus.run.label, _one_time(pair, "new"), change, _short(pair), _of_bound(pair, "new"))
+            (
+                versus.run.label,
+                _one_time(pair, "new"),
+                _change(pair),
+                _short(pair),
+                _of_bound(pair, "new"),
+            )
         )
     return Table(
         columns=("run", "time", "change", "outcome", "of bound"),
@@ -149,7 +161,7 @@ def _summary(versus: Versus, pairs: Sequence[Pair]) -> Table:
                 pair.key,
                 _one_time(pair, "base"),
                 _one_time(pair, "new"),
-                "" if pair.change_s is None else signed_time(pair.change_s),
+                _change(pair),
                 _short(pair),
                 _of_bound(pair, "new"),
             )
@@ -166,6 +178,12 @@ def _with_presence(pairs: Sequence[Pair]) -> list[Pair]:
     rest = [pair for pair in pairs if pair not in alone]
     room = max(0, _MOST_PAIRS - len(alone))
     return [*rest[:room], *alone]
+
+
+def _change(pair: Pair) -> str:
+    if pair.change_s is None:
+        return ""
+    return "=" if pair.outcome == "same" else signed_time(pair.change_s)
 
 
 def _one_time(pair: Pair, side: str) -> str:

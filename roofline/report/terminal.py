@@ -56,7 +56,7 @@ def _block(block: Block, width: int) -> str:
 def _table(table: Table, width: int) -> str:
     """Columns as wide as they need; the widest are wrapped when the table does not fit."""
     cells = [table.columns, *table.rows]
-    widths = [max(len(row[index]) for row in cells) for index in range(len(table.columns))]
+    widths = [max(1, *(len(row[index]) for row in cells)) for index in range(len(table.columns))]
     room = width - 2 * (len(widths) - 1)
     while sum(widths) > room and max(widths) > 6:
         widths[widths.index(max(widths))] -= 1

@@ -28,10 +28,11 @@ def observe_table(table: MeasuredTable, options: Options) -> Run:
 
 def _observed(row: Measured, options: Options) -> Observed:
     shape = row.shape or ", ".join(f"{name}={value}" for name, value in row.params.items())
+    op = row.op or row.name
     hardware = options.hardware or row.hardware or ""
     return Observed(
-        kernel=" ".join(filter(None, (row.op or row.name, row.implementation))) or "(no name)",
-        config=" ".join(filter(None, (shape, row.dtype))),
+        kernel=row.implementation or op or "(no name)",
+        config=" ".join(filter(None, (op if row.implementation else "", shape, row.dtype))),
         timings=(_timing(row),),
         calls=row.calls,
         flops=row.flops,
