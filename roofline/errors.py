@@ -39,12 +39,14 @@ class RooflineError(Exception):
 class CaptureError(RooflineError, ValueError):
     """A capture cannot be read, or contradicts itself.
 
-    ``offset`` (bytes from the start of the file) and ``section`` locate the fault where known.
+    ``offset`` (bytes from the start of the file) and ``section`` locate the fault where known;
+    ``reason`` is the message without them.
     """
 
     def __init__(
         self, message: str, *, offset: int | None = None, section: str | None = None
     ) -> None:
+        self.reason = message
         self.offset = offset
         self.section = section
         where = ", ".join(

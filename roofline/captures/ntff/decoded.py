@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from roofline.captures.ntff.device import marks_transposes
-from roofline.captures.ntff.header import ENGINES
+from roofline.captures.ntff.header import ENGINES, Ring
 from roofline.captures.ntff.operands import operand_text
 from roofline.captures.ntff.pairing import Columns
 from roofline.captures.ntff.program import WORD_BYTES
 from roofline.captures.ntff.records import floor_ns
-from roofline.captures.ntff.trace import Counts, Trace
+from roofline.captures.ntff.trace import RING_KEYS, Counts, Trace
 from roofline.captures.ntff.words import Words
 
 __all__ = ["Decoded"]
@@ -75,6 +75,22 @@ class Decoded:
     def dma(self) -> Columns:
         """DMA packets from time zero on."""
         return self._dma[0]
+
+    @cached_property
+    def _by_ring(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        key = self.dma["core"].astype(np.int64) * RING_KEYS + self.dma["key"]
+        order = np.argsort(key, kind="stable")
+        bounds = np.arange(len(self.trace.header.cores) * RING_KEYS + 1)
+        return order, np.searchsorted(key[order], bounds)
+
+    def packets_of(self, core: int, ring: Ring) -> npt.NDArray[np.intp]:
+        """Return the packets of a ring in the order of their starts."""
+        order, bounds = self._by_ring
+        key = (ring.engine - self.trace.dma_base(core)) * 16 + ring.number
+        if not 0 <= key < RING_KEYS:
+            return order[:0]
+        at = core * RING_KEYS + key
+        return order[bounds[at] : bounds[at + 1]]
 
     @cached_property
     def _events(self) -> tuple[Columns, list[Counts]]:

@@ -50,9 +50,6 @@ class Links:
         issues = np.flatnonzero(opcode == _DIRECT2D)
         engine = self.decoded.engine_of(rows["slot"][issues])
         for core, held in enumerate(trace.header.cores):
-            mine = np.flatnonzero(packets["core"] == core)
-            keys = packets["key"][mine]
-            base = trace.dma_base(core)
             for name, key in ISSUERS.items():
                 chosen = (rows["core"][issues] == core) & (engine == ENGINES.index(key))
                 issued = issues[chosen]
@@ -65,7 +62,7 @@ class Links:
                 for ring in held.rings:
                     if ring.name != name:
                         continue
-                    group = mine[keys == (ring.engine - base) * 16 + ring.number]
+                    group = self.decoded.packets_of(core, ring)
                     index = self._group_index(packets["size"][group])
                     if index is not None and index[-1] + 1 == len(issued):
                         issuer_row[group] = issued[index]

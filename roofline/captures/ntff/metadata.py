@@ -154,24 +154,28 @@ class _Parser:
             blocks=tuple(blocks),
         )
 
-    def section(self, span: Span, core: int | None) -> tuple[int, Section]:
+    def section(self, span: Span, core: int) -> tuple[int, Section, int]:
+        """Return core number, section and the offset of its entry in the table."""
         values = self.numbers(span, "metadata.sections")
         section = Section(
-            core=-1 if core is None else core,
+            core=core,
             kind=values.get(1, 0),
             scope=values.get(3, 0),
             cc_core=values.get(4, 0),
             offset=self.body + values.get(5, 0),
             size=values.get(6, 0),
         )
-        self.body_span(values.get(5, 0), section.size, span.start, section.name)
+        return values.get(7, 0), section, span.start
+
+    def checked(self, section: Section, at: int) -> Section:
+        self.body_span(section.offset - self.body, section.size, at, section.name)
         if section.size % RECORD_BYTES:
             raise CaptureError(
                 f"{section.size} bytes are no whole number of {RECORD_BYTES}-byte records",
-                offset=span.start,
+                offset=at,
                 section=section.name,
             )
-        return values.get(7, 0), section
+        return section
 
     def core_spans(self, span: Span) -> Iterator[Span]:
         for number, value in walk(self.buffer, span, "metadata.cores"):
@@ -205,7 +209,8 @@ class _Parser:
                 edits.extend(self.edits(value))
                 _limit(len(edits), _MAX_ENTRIES, "program edits", value.start)
             elif field_number == 6:
-                sections.append(self.section(value, index)[1])
+                _, section, at = self.section(value, index)
+                sections.append(self.checked(section, at))
                 _limit(len(sections), _MAX_SECTIONS, "sections", value.start)
             elif field_number == 7:
                 rings.append(self.ring(value))
@@ -271,7 +276,7 @@ class _Parser:
         numbers: dict[int, int] = {}
         cores: list[Core] = []
         sections: list[Section] = []
-        table: list[tuple[int, Section]] = []
+        table: list[tuple[int, Section, int]] = []
         capacities: list[tuple[int, int, int]] = []
         uuid = b""
         window: tuple[int, int] | None = None
@@ -306,7 +311,7 @@ class _Parser:
                         section="metadata.execution",
                     )
             elif number == 16:
-                table.append(self.section(value, None))
+                table.append(self.section(value, 0))
                 _limit(len(table), _MAX_SECTIONS, "sections", value.start)
         sections.extend(self._by_core(table, cores))
         if not cores:
@@ -331,19 +336,18 @@ class _Parser:
             capacities=tuple(capacities),
         )
 
-    @staticmethod
-    def _by_core(table: list[tuple[int, Section]], cores: list[Core]) -> list[Section]:
+    def _by_core(self, table: list[tuple[int, Section, int]], cores: list[Core]) -> list[Section]:
         index = {core.number: position for position, core in reversed(list(enumerate(cores)))}
         placed = []
-        for number, section in table:
+        for number, section, at in table:
             if section.size and number not in index:
                 raise CaptureError(
                     f"a section of core {number}; cores of the file: "
                     f"{', '.join(map(str, index)) or 'none'}",
-                    offset=section.offset,
+                    offset=at,
                     section="metadata.sections",
                 )
-            placed.append(replace(section, core=index.get(number, 0)))
+            placed.append(self.checked(replace(section, core=index.get(number, 0)), at))
         return placed
 
 

@@ -15,6 +15,7 @@ from roofline.captures.ntff.derived import MEMORIES, SlotFacts
 from roofline.captures.ntff.header import Ring
 from roofline.captures.ntff.links import Links
 from roofline.captures.ntff.strings import categories, optional
+from roofline.captures.ntff.trace import RING_KEYS
 
 __all__ = ["PacketTable", "queue_class", "queue_name"]
 
@@ -53,19 +54,19 @@ class PacketTable:
 
     @cached_property
     def ring_keys(self) -> list[tuple[int, int, int]]:
-        """Core, DMA engine and ring number by ``core * 512 + key``."""
+        """Core, DMA engine and ring number by ``core * RING_KEYS + key``."""
         trace = self.decoded.trace
         return [
             (core, trace.dma_base(core) + (key >> 4), key & 15)
             for core in range(len(trace.header.cores))
-            for key in range(512)
+            for key in range(RING_KEYS)
         ]
 
     @cached_property
     def ring_of(self) -> npt.NDArray[np.int32]:
         """Index into ``ring_keys`` of each packet."""
         rows = self.decoded.dma
-        return (rows["core"].astype(np.int32) * 512 + rows["key"]).astype(np.int32)
+        return (rows["core"].astype(np.int32) * RING_KEYS + rows["key"]).astype(np.int32)
 
     @cached_property
     def rings(self) -> list[Ring | None]:

@@ -84,10 +84,14 @@ class Pairer:
         self, start: npt.NDArray[Any], end: npt.NDArray[Any]
     ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Return the indices of paired starts, ascending, and of their ends."""
-        start_order = order_by_key(start, self.keys)
-        end_order = order_by_key(end, self.keys)
-        opened = np.bincount(start, minlength=self.keys)
-        closed = np.bincount(end, minlength=self.keys)
+        keys = self.keys
+        if keys > _RADIX_KEYS and keys > len(start) + len(end):  # few of many: number those used
+            used, codes = np.unique(np.concatenate((start, end)), return_inverse=True)
+            start, end, keys = codes[: len(start)], codes[len(start) :], max(len(used), 1)
+        start_order = order_by_key(start, keys)
+        end_order = order_by_key(end, keys)
+        opened = np.bincount(start, minlength=keys)
+        closed = np.bincount(end, minlength=keys)
         if not np.array_equal(opened, closed):
             both = np.minimum(opened, closed)
             start_order = start_order[_first_of_each(opened, both)]

@@ -179,7 +179,7 @@ def _open_starts(decoded: Decoded) -> Iterator[Issue]:
         yield Issue(
             id="starts-without-end",
             severity="lost",
-            what="instruction starts whose end is missing",
+            what="instruction starts whose end is missing; other runs of them may pair wrongly",
             table="instructions",
             count=unpaired,
         )
@@ -364,6 +364,12 @@ def _bytes_unaccounted(
 def _of_times(decoded: Decoded) -> Iterator[Issue]:
     rows, packets = decoded.instructions, decoded.dma
     header = decoded.trace.header
+    if not decoded.trace.zero_is_known:
+        yield Issue(
+            id="no-start-marker",
+            severity="estimated",
+            what="the trace has no start marker: time zero is the first instruction's start",
+        )
     if not len(rows["slot"]):
         yield Issue(
             id="no-instructions",

@@ -49,13 +49,14 @@ Ints = npt.NDArray[np.int64]
 
 
 def chunks(
-    buffer: memoryview, section: Section, size: int = CHUNK_RECORDS
+    buffer: memoryview, section: Section, size: int | None = None
 ) -> Iterator[npt.NDArray[np.void]]:
-    """Yield the records of ``section``, at most ``size`` at a time.
+    """Yield the records of ``section``, at most ``size`` (``CHUNK_RECORDS``) at a time.
 
     The pages of a chunk are given back to the system once the next one is asked for, so a file
     may be larger than memory.
     """
+    size = CHUNK_RECORDS if size is None else size
     mapped = buffer.obj if isinstance(buffer.obj, mmap.mmap) else None
     for first in range(0, section.records, size):
         count = min(size, section.records - first)

@@ -28,12 +28,15 @@ from roofline.captures.ntff.records import (
 )
 from roofline.errors import CaptureError
 
-__all__ = ["Counts", "Trace", "open_trace"]
+__all__ = ["RING_KEYS", "Counts", "Trace", "open_trace"]
 
 INSTRUCTIONS: Final = 0
 EVENTS: Final = 1
 DMA: Final = 4
 THROTTLE: Final = 5
+
+RING_KEYS: Final = 512
+"""Keys of the rings of a core: DMA engine modulo 32, times 16, plus ring number."""
 
 _PACKET_START: Final = 1
 _PACKET_WRITTEN: Final = 5
@@ -73,7 +76,7 @@ class Trace:
     """An open NTFF file. Nothing is decoded before it is asked for.
 
     Times are int64 picoseconds from time zero: the start of the execution where the file names it
-    (version 6), else the end of the last start marker of the first core.
+    (version 6), else the end of the last start marker of the first core, else the first start.
     """
 
     path: Path
@@ -93,18 +96,36 @@ class Trace:
         return Program(self.buffer, self.header)
 
     @cached_property
+    def _zero(self) -> tuple[int, bool]:
+        if self.header.window_ps is not None:
+            return self.header.window_ps[0], True
+        latest = self._marker(0, _HINT_START)
+        if latest is not None:
+            return latest, True
+        return self._earliest(), False
+
+    @property
     def zero_ps(self) -> int:
         """Time zero on the clock of the file."""
-        if self.header.window_ps is not None:
-            return self.header.window_ps[0]
-        latest = self._marker(0, _HINT_START)
-        if latest is None:
-            raise CaptureError(
-                f"{self.path}: no start marker: time zero is not known",
-                offset=self.header.body,
-                section="instructions[core 0]",
-            )
-        return latest
+        return self._zero[0]
+
+    @property
+    def zero_is_known(self) -> bool:
+        """Whether the file marks time zero; without a mark it is the first instruction's start."""
+        return self._zero[1]
+
+    def _earliest(self) -> int:
+        found: list[int] = []
+        for core in range(len(self.header.cores)):
+            for section in self.header.find(core, INSTRUCTIONS):
+                for records in chunks(self.buffer, section):
+                    what = np.ascontiguousarray(records["what"])
+                    where = np.flatnonzero(kind_of(what) == INSTRUCTION_START)
+                    if len(where):
+                        engine = engine_of(what[where])
+                        ps = self._engine_ps(core, engine, records["time"][where], zero=0)
+                        found.append(int(ps.min()))
+        return min(found, default=0)
 
     @property
     def end_ps(self) -> int | None:
@@ -228,6 +249,7 @@ class Trace:
         core: int,
         engine: npt.NDArray[np.uint32],
         raw: npt.NDArray[np.uint64],
+        zero: int | None = None,
     ) -> npt.NDArray[np.int64]:
         clocks = self.header.cores[core].engine_clocks
         if len(set(clocks)) == 1:
@@ -238,7 +260,7 @@ class Trace:
                 chosen = np.flatnonzero(engine == number)
                 if len(chosen):
                     ps[chosen] = to_ps(raw[chosen], clock)
-        ps -= self.zero_ps
+        ps -= self.zero_ps if zero is None else zero
         return ps
 
     def _instruction_rows(self, rows: Columns, shift: int, counts: Counts) -> Columns:
@@ -300,7 +322,7 @@ class Trace:
         Columns: ``start_ps`` and ``end_ps`` (data written), ``key`` (uint32: engine modulo 32
         times 16, plus ring), ``size`` (uint32 bytes), ``crc`` (uint32).
         """
-        pairer = Pairer(keys=512, in_order=not self.vendor)
+        pairer = Pairer(keys=RING_KEYS, in_order=not self.vendor)
         position = 0
         for section in self.header.find(core, DMA):
             for records in chunks(self.buffer, section):
@@ -411,5 +433,7 @@ def open_trace(path: Path, compat: str | None = None) -> Trace:
     try:
         header = parse_header(buffer)
     except CaptureError as error:
-        raise CaptureError(f"{path}: {error.args[0]}") from error
+        raise CaptureError(
+            f"{path}: {error.reason}", offset=error.offset, section=error.section
+        ) from error
     return Trace(path=path, buffer=buffer, header=header, compat=compat)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-import numpy as np
 import numpy.typing as npt
 
 from roofline.captures.ntff.decoded import Decoded
@@ -46,18 +45,14 @@ class Transfers:
 
     @cached_property
     def _split(self) -> tuple[tuple[Transfer, ...], int]:
-        rows = self.decoded.dma
         trace = self.decoded.trace
         found: dict[tuple[int, str, int], Transfer] = {}
         left = 0
         for core, held in enumerate(trace.header.cores):
-            mine = np.flatnonzero(rows["core"] == core)
-            base = trace.dma_base(core)
-            keys = rows["key"][mine]
             for ring in held.rings:
                 if ring.kind not in _STATIC_KINDS or not ring.blocks:
                     continue
-                packets = mine[keys == (ring.engine - base) * 16 + ring.number]
+                packets = self.decoded.packets_of(core, ring)
                 left += self._of_ring(core, ring, packets, found)
         return tuple(found[key] for key in sorted(found)), left
 

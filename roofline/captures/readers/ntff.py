@@ -9,15 +9,17 @@ from roofline.captures.registry import Reader
 
 __all__ = ["READER"]
 
-_NAME_FIELD = b"\x0a"
+_PATH_FIELD = b"\x0a"
+_LONGEST_METADATA = 1 << 32
 
 
 def _sniff(path: Path, head: bytes) -> bool:  # noqa: ARG001
     """Whether the prologue is NTFF's: a control byte that starts no text, archive or table."""
     if head[:1] in (b"\x04", b"\x05", b"\x06"):
         return True
-    # versions not known yet: the same prologue, and metadata that begins with the NEFF's path
-    return head[:1] in (b"\x07", b"\x08") and head[8:9] == b"\x00" and head[128:129] == _NAME_FIELD
+    # another version, or a damaged one: metadata of a sensible length begins with the NEFF's path
+    length = int.from_bytes(head[1:9], "little")
+    return 0 < length < _LONGEST_METADATA and head[128:129] == _PATH_FIELD
 
 
 def _open(path: Path, compat: str | None) -> Capture:
