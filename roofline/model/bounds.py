@@ -36,7 +36,7 @@ def bound_codes(demand: Demand, rates: Rates, found: Times) -> Any:
             continue
         code = np.where(seconds > busiest, own, code)
         busiest = np.maximum(busiest, seconds)
-    fixed = found.terms["floor"] + found.terms["fill"]
+    fixed = found.terms["floor"] + found.terms["stages"]
     start = _CODE["overhead:host" if rates.clock == "framework_window" else "overhead:device-start"]
     return np.where(found.estimate * _MARKS.fixed_share <= fixed, start, code)
 

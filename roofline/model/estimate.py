@@ -32,8 +32,8 @@ class Estimate:
 
     ``low`` and ``high`` hold 90 % of the measured times the constants were checked on; outside
     the calibrated sizes (``extrapolated``) and on chips without measurements (``inferred``) they
-    are wider. ``terms_s`` are the floor, the pipeline fill and the busy time of each resource;
-    ``lower_bound_s <= schedule_bound_s <= time_s``. ``notes`` says what was assumed.
+    are wider. ``terms_s`` are the floor, the stages, the pipeline fill and the busy time of each
+    resource; ``lower_bound_s <= schedule_bound_s <= time_s``. ``notes`` says what was assumed.
     """
 
     work: str

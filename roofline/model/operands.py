@@ -20,7 +20,7 @@ from roofline.work.registry import find_formula, op_key
 from roofline.work.specs import TensorSpec
 from roofline.work.work import OpCount, Work
 
-__all__ = ["Shapes", "parse_shapes", "resolve_op", "work_from"]
+__all__ = ["Shapes", "call_arguments", "parse_shapes", "resolve_op", "work_from"]
 
 _OPERAND: Final = re.compile(r"(?:[A-Za-z_]\w*)?\[([\d,*\s]+)\](?::([A-Za-z]\w*))?")
 _BYTES: Final = re.compile(r"\d\s*([KMGT]i?)?B\b")
@@ -199,7 +199,7 @@ def _from_operands(op: str, shapes: Shapes, dtype: str) -> Work:
     out = shapes.outputs[0] if shapes.outputs else None
     if key is not None:
         try:
-            builder.result(builder.op(key, *_arguments(key, values), out=out))
+            builder.result(builder.op(key, *call_arguments(key, values), out=out))
             work = builder.trace.work(op, "fused", results=builder.results)
         except (WorkError, IndexError, ValueError, TypeError):
             pass  # the operator takes other operands than were written: count it as a stream
@@ -208,7 +208,8 @@ def _from_operands(op: str, shapes: Shapes, dtype: str) -> Work:
     return _streamed(op, shapes, dtype)
 
 
-def _arguments(key: str, values: Sequence[Value]) -> list[object]:
+def call_arguments(key: str, values: Sequence[Value]) -> list[object]:
+    """Return the arguments of a registered operator for its tensor operands."""
     first, rest = values[0], list(values[1:])
     if key in ("rms_norm", "layer_norm"):
         return [first, [first.spec.shape[-1]], *rest]

@@ -3,11 +3,12 @@
 Numbers or arrays alike. A launch takes its floor, the time to fill its pipeline, and the slowest
 of the resources that then work side by side:
 
-    launch = floor + fill + max(DMA, Vector, Scalar, GpSimd, Tensor)
-    fill = stages x stage time + (sum - max of the resources) / tiles
+    launch = floor + stages + fill + max(DMA, Vector, Scalar, GpSimd, Tensor)
+    stages = dependent stages x time of a stage
+    fill = (sum - max of the resources) / tiles
 
-The first tile and the last overlap with nothing, hence the share of one tile in the fill. Launches
-follow one another. The schedule bound keeps the maximum alone, at theoretical rates.
+The first tile and the last overlap with nothing: that is the fill. Launches follow one another.
+The schedule bound keeps the maximum alone, at theoretical rates.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _PE: Final = 128.0
 class Times:
     """Seconds of a demand, numbers or arrays.
 
-    ``terms`` holds floor, fill and the busy time of each resource, summed over launches;
+    ``terms`` holds floor, stages, fill and the busy time of each resource, summed over launches;
     ``body`` is the estimate without ``floor``.
     """
 
@@ -102,7 +103,7 @@ def region_terms(region: Region, rates: Rates) -> dict[str, Any]:
 def times(demand: Demand, rates: Rates) -> Times:
     """Return the estimate of a demand, and its terms."""
     body: Any = 0.0
-    total: dict[str, Any] = {"fill": 0.0}
+    total: dict[str, Any] = {"stages": 0.0, "fill": 0.0}
     for region in demand.regions:
         terms = region_terms(region, rates)
         slowest: Any = None
@@ -111,9 +112,11 @@ def times(demand: Demand, rates: Rates) -> Times:
             slowest = seconds if slowest is None else np.maximum(slowest, seconds)
             busy = busy + seconds
             total[name] = total[name] + seconds if name in total else seconds
-        fill = region.stages * rates.stage_s + (busy - slowest) / _tiles(region, rates)
+        stages = region.stages * rates.stage_s
+        fill = (busy - slowest) / _tiles(region, rates)
+        total["stages"] = total["stages"] + stages
         total["fill"] = total["fill"] + fill
-        body = body + (slowest + fill)
+        body = body + (slowest + fill + stages)
     floor = len(demand.regions) * rates.floor_s[1]
     return Times(estimate=body + floor, body=body, floor=floor, terms={"floor": floor, **total})
 

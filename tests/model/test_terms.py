@@ -53,8 +53,9 @@ def test_lower_bound_schedule_bound_estimate_are_ordered(
     assert found.bound in LABELS
     assert all(np.isfinite(value) and value >= 0 for value in found.terms_s.values())
     # the terms are all there is: floor and fill, then resources side by side
-    resources = [v for name, v in found.terms_s.items() if name not in ("floor", "fill")]
-    fixed = found.terms_s["floor"] + found.terms_s["fill"]
+    ahead = ("floor", "stages", "fill")
+    resources = [v for name, v in found.terms_s.items() if name not in ahead]
+    fixed = sum(found.terms_s[name] for name in ahead)
     assert fixed + max(resources) <= found.time_s * (1 + 1e-9)
     assert found.time_s <= (fixed + sum(resources)) * (1 + 1e-9)
 
