@@ -42,6 +42,9 @@ calibrate: $(VENV)/.core
 	  --carry hw_models/trn1.toml --carry hw_models/inf2.toml --carry hw_models/trn3.toml
 	$(BIN)/roofline validate captures/published/tilebench_trn2.csv --leave-one-out \
 	  -o docs/accuracy.md >/dev/null
+	$(BIN)/roofline sweep rmsnorm --rows 2048 --cols 512:9728:+512 --dtype bf16,fp16,fp32 \
+	  --variant fused,nki --measured captures/published/tilebench_trn2.csv \
+	  --plot docs/figures/rmsnorm-2048.svg >/dev/null
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

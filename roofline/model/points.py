@@ -132,8 +132,8 @@ def _values(
     counts, rates = combination.counts, combination.rates
     if counts is None or rates is None:
         return {name: _missing(name, STATUS["unsupported"]) for name in variables}
-    demand = counts(sizes)
     wanted, found = set(variables), {}
+    demand = counts(sizes, without=_unused(counts, rates, wanted))
     needs_time = wanted - {"flops", "minimal_bytes", "intensity", "lower_bound", "side"}
     lower = None
     if wanted & {"lower_bound", "schedule_bound", "side", "percent_of_roof"} or (
@@ -153,6 +153,24 @@ def _values(
     if needs_time:
         _timed(found, demand, rates, wanted)
     return found
+
+
+def _unused(counts: Counts, rates: Rates, wanted: set[str]) -> set[str]:
+    """Return the figures that no wanted variable depends on."""
+    unused = set()
+    bounds = {"lower_bound", "schedule_bound", "side", "percent_of_roof"}
+    sized = {"minimal_bytes", "intensity", "status", "estimate_low", "estimate_high"} | bounds
+    if not wanted & sized:
+        unused.add("minimal_bytes")
+    if not wanted & (bounds | {"estimate_low", "estimate_high"}):
+        unused |= {"minimal_passes"}
+    if not wanted & {"flops", "intensity"}:
+        unused.add("flops")
+    for at, region in enumerate(counts.template.regions):
+        for number, part in enumerate(region.parts):
+            if rates.passes_of(part.name, part.family) is not None:  # the schedule knows better
+                unused |= {f"{at}.{number}.passes.{engine}" for engine in part.passes}
+    return unused
 
 
 def _timed(found: dict[str, Any], demand: Demand, rates: Rates, wanted: set[str]) -> None:

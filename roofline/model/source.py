@@ -7,7 +7,7 @@ arrays and knows no operator by name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -44,10 +44,17 @@ class Counts:
     template: Demand
     polynomials: Mapping[str, Polynomial]
 
-    def __call__(self, sizes: Mapping[str, Any]) -> Demand:
-        """Return the demand at ``sizes``: numbers or arrays that broadcast."""
+    def __call__(self, sizes: Mapping[str, Any], *, without: Collection[str] = ()) -> Demand:
+        """Return the demand at ``sizes``: numbers or arrays that broadcast.
+
+        Figures in ``without`` are left at 0: nobody will look at them.
+        """
         return with_figures(
-            self.template, {name: found(sizes) for name, found in self.polynomials.items()}
+            self.template,
+            {
+                name: 0.0 if name in without else found(sizes)
+                for name, found in self.polynomials.items()
+            },
         )
 
 
@@ -167,7 +174,14 @@ def _registered(
         builder = Builder(_MODES[variant], dtype)
         specs = [operand.spec(sizes, dtype) for operand in operands]
         values = [builder.input(*spec.shape, dtype=spec.dtype) for spec in specs]
-        builder.result(builder.op(key, *call_arguments(key, values)))
+        try:
+            result = builder.op(key, *call_arguments(key, values))
+        except (WorkError, IndexError, TypeError, ValueError, AttributeError) as error:
+            raise QueryError(
+                f"{key} does not take the operands {' '.join(map(str, specs))}: {error}; "
+                "give all of them, by --shape 'x[rows,cols] w[cols]'"
+            ) from error
+        builder.result(result)
         return builder.trace.work(key, _MODES[variant], results=builder.results)
 
     return build

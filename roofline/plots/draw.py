@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
     from matplotlib.text import Text
 
-__all__ = ["FORMATS", "Drawing", "draw", "save"]
+__all__ = ["FORMATS", "Drawing", "draw", "save", "settings", "write_canvas"]
 
 FORMATS = ("svg", "png", "pdf")
 
@@ -53,14 +53,27 @@ def draw(figure: Figure) -> Drawing:
 
 def save(figure: Figure, path: Path) -> None:
     """Write ``figure`` in the format of the suffix of ``path``; the same figure, the same bytes."""
+    if path.suffix.removeprefix(".") not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise QueryError(f"{path}: unknown figure format {path.suffix!r}; known: {known}")
+    drawing = draw(figure)
+    with settings():
+        write_canvas(drawing.canvas, path)
+
+
+def write_canvas(canvas: Canvas, path: Path) -> None:
+    """Write a drawn figure in the format of the suffix of ``path``, without a date in it."""
+    suffix = path.suffix.removeprefix(".")
+    canvas.savefig(path, dpi=_DPI, metadata=_METADATA[suffix], facecolor="white")
+
+
+@contextmanager
+def settings() -> Iterator[None]:
+    """Draw and save inside this: the settings of every figure, and no global state."""
     import matplotlib as mpl
 
-    suffix = path.suffix.removeprefix(".")
-    if suffix not in FORMATS:
-        raise QueryError(f"{path}: unknown figure format {suffix!r}; known: {', '.join(FORMATS)}")
-    drawing = draw(figure)
     with _settings(mpl):
-        drawing.canvas.savefig(path, dpi=_DPI, metadata=_METADATA[suffix], facecolor="white")
+        yield
 
 
 @contextmanager

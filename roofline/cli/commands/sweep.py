@@ -1,0 +1,107 @@
+"""``roofline sweep``: modelled times over sizes, dtypes, variants and chips."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    options_metavar="[--DIMENSION SIZES]... [OPTIONS]",
+)
+@click.argument("op")
+@click.option("--hw", "hardware", default="trn2", show_default=True, help="Chips, by commas.")
+@click.option("--dtype", default="bf16", show_default=True, help="Dtypes, by commas.")
+@click.option("--variant", default="fused", show_default=True, help="eager,fused,compiled,nki.")
+@click.option("--lnc", type=int, help="Physical cores in the logical core.")
+@click.option(
+    "--clock", default="device_execution", show_default=True, help="What a time measures."
+)
+@click.option("--shape", default="", help="Operands: 'x[rows,cols] w[cols]' (registered, torch).")
+@click.option(
+    "--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="Of a torch function."
+)
+@click.option("--where", "conditions", multiple=True, help="Keep points: 'rows * cols <= 2**24'.")
+@click.option("--set", "changes", multiple=True, metavar="PATH=HOW", help="What if: PATH=*1.5.")
+@click.option("--terms", is_flag=True, help="Add the time of every term.")
+@click.option("--crossing", default="", help="Dimension to solve changes of bound along.")
+@click.option("--sensitivity", "sensitive", is_flag=True, help="What +10 % of each roof gains.")
+@click.option("--pareto", "pareto_front", is_flag=True, help="Mark points that no other beats.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw to .svg, .png or .pdf.")
+@click.option("--kind", default="", help="heat, bounds, trajectory or curves.")
+@click.option("--measured", type=click.Path(path_type=Path), help="CSV of times to draw on top.")
+@click.option("--chunk", "chunks", multiple=True, metavar="DIM=N", help="Block size in a store.")
+@click.option("--scheduler", help="Address of a dask cluster.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("-o", "out", type=click.Path(path_type=Path), help="Write .nc, .csv or .zarr.")
+@click.pass_context
+def command(context: click.Context, /, op: str, as_json: bool, **given: Any) -> None:
+    """Sweep OP over sizes: a closed form, a registered operator, or MODULE:FUNCTION of torch.
+
+    Every other option is a dimension with its sizes: --rows 1:65536:x2 --cols 512:10240:+512.
+    """
+    from roofline.report.sweep_run import run_sweep
+    from roofline.work.specs import parse_argument
+
+    named = {key: _pairs(given.pop(key), key) for key in ("arguments", "changes", "chunks")}
+    for key in ("hardware", "dtype", "variant"):
+        given[key] = tuple(part.strip() for part in given[key].split(","))
+    result = run_sweep(
+        op,
+        dims=_dims(context.args),
+        arguments={key: parse_argument(value) for key, value in named["arguments"].items()},
+        changes=named["changes"],
+        chunks={key: _whole(key, value) for key, value in named["chunks"].items()} or None,
+        progress=_progress if sys.stderr.isatty() else None,
+        **given,
+    )
+    click.echo(json.dumps(result.data, indent=2, default=str) if as_json else result.text)
+
+
+def _dims(args: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    words = [part for arg in args for part in _split(arg)]
+    for name, value in zip(words[::2], words[1::2], strict=False):
+        if not name.startswith("--") or value.startswith("--"):
+            raise click.UsageError(f"not a dimension with its sizes: {name} {value}")
+        key = name[2:].replace("-", "_")
+        if key in found:
+            raise click.UsageError(f"{name} is given twice")
+        found[key] = value
+    if len(words) % 2:
+        raise click.UsageError(f"{words[-1]} has no sizes; write {words[-1]} 1:1024:x2")
+    return found
+
+
+def _split(arg: str) -> list[str]:
+    return arg.split("=", 1) if arg.startswith("--") and "=" in arg else [arg]
+
+
+def _pairs(given: tuple[str, ...], what: str) -> dict[str, str]:
+    found = {}
+    for text in given:
+        name, separator, value = text.partition("=")
+        if not separator or not name or not value:
+            raise click.UsageError(f"{what}: write NAME=VALUE, not {text!r}")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _whole(name: str, value: str) -> int:
+    if not value.isdigit() or int(value) < 1:
+        raise click.UsageError(f"--chunk {name}={value}: a block has at least one point")
+    return int(value)
+
+
+def _progress(done: int, total: int) -> None:
+    width = 30
+    bar = "#" * (width * done // total)
+    end = "\n" if done == total else ""
+    click.echo(f"\r[{bar:<{width}}] {done}/{total} blocks{end}", err=True, nl=False)
