@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from roofline.analysis.compare import Comparison, compare_runs
-from roofline.analysis.gate import Gate, Judgement, check_gate, gate_passes, parse_gate
+from roofline.analysis.gate import (
+    DEFAULT_RULES,
+    Gate,
+    Judgement,
+    check_gate,
+    gate_passes,
+    parse_gate,
+)
 from roofline.analysis.noise import Tolerance, parse_tolerance
 from roofline.analysis.observed import Run, split_kernels
 from roofline.errors import QueryError
@@ -18,9 +25,18 @@ from roofline.report.data import to_json
 from roofline.report.markdown import to_markdown
 from roofline.report.terminal import to_text
 from roofline.report.write import write_file, write_folder
-from roofline.study.observe import Options, observe_all
+from roofline.study.observe import Options, observe, observe_all, observe_joined
+from roofline.study.run_file import baseline_json
 
-__all__ = ["WRITES", "Compared", "compare", "compare_observed", "write_compared"]
+__all__ = [
+    "WRITES",
+    "Compared",
+    "check_baseline",
+    "compare",
+    "compare_observed",
+    "save_baseline",
+    "write_compared",
+]
 
 WRITES = ("md", "json", "csv", "svg", "png", "pdf")
 """What a comparison can be written as; a path without suffix is a folder with all but pdf."""
@@ -96,6 +112,35 @@ def compare_observed(
     comparison = compare_runs(runs, keys=keys, tolerance=tolerance)
     judgements = () if gate is None else check_gate(comparison, gate)
     return Compared(comparison=comparison, gate=gate, judgements=judgements)
+
+
+def save_baseline(paths: Sequence[str], output: Path, *, options: Options | None = None) -> Run:
+    """Write what ``paths`` hold as a baseline file, and return it; repeats become samples."""
+    run = observe_joined(paths, options or Options(), label=output.stem)
+    text = baseline_json(run)
+    write_file(output, lambda path: path.write_text(text, encoding="utf-8", newline="\n"))
+    return run
+
+
+def check_baseline(
+    baseline: str | Path,
+    paths: Sequence[str],
+    *,
+    options: Options | None = None,
+    keys: Mapping[str, str] | None = None,
+    noise: str | None = None,
+    fail_on: str = DEFAULT_RULES,
+) -> Compared:
+    """Hold what ``paths`` hold against a baseline, or anything else that can be compared.
+
+    Raises ``RooflineError`` for paths that cannot be read and rules that make no sense.
+    """
+    gate = parse_gate(fail_on)
+    tolerance = None if noise is None else parse_tolerance(noise)
+    options = options or Options()
+    base = observe(str(baseline), options)
+    new = observe_joined(paths, options, label="now")
+    return compare_observed([base, new], keys=keys, tolerance=tolerance, gate=gate)
 
 
 def write_compared(compared: Compared, output: Path) -> tuple[Path, ...]:

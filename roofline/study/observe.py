@@ -16,7 +16,7 @@ from roofline.study.observe_study import observe_study
 from roofline.study.observe_table import observe_table
 from roofline.study.run_file import is_run_file, load_run
 
-__all__ = ["Options", "observe", "observe_all"]
+__all__ = ["Options", "observe", "observe_all", "observe_joined"]
 
 SELECT = "::"
 
@@ -66,6 +66,26 @@ def observe(path: str, options: Options | None = None) -> Run:
             raise QueryError(f"{where}: no kernel {name!r}; known: {', '.join(run.kernels)}")
         run = replace(run, observed=kept)
     return replace(run, source=path, observed=join_repeats(run.observed))
+
+
+def observe_joined(paths: Sequence[str], options: Options, *, label: str) -> Run:
+    """Return all ``paths`` as one run: what has the same kernel and shape is a repeat.
+
+    With ``options.repeats`` every capture is one of the first one's kernel.
+    """
+    if not paths:
+        raise QueryError("no path to observe")
+    runs = [observe(path, options) for path in paths]
+    observed = [one for run in runs for one in run.observed]
+    if options.repeats:
+        observed = [replace(one, kernel=observed[0].kernel) for one in observed]
+    return Run(
+        label=label,
+        source=", ".join(paths),
+        format=", ".join(dict.fromkeys(run.format for run in runs)),
+        observed=join_repeats(observed),
+        notes=tuple(dict.fromkeys(note for run in runs for note in run.notes)),
+    )
 
 
 def _observe(where: str, options: Options) -> Run:

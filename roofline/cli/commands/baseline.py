@@ -1,0 +1,114 @@
+"""``roofline baseline``: keep what a run gave, and hold later runs against it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["command"]
+
+
+@click.group()
+def command() -> None:
+    """Save a baseline, and check later runs against it."""
+
+
+def _observing(function: Any) -> Any:
+    for option in (
+        click.option("--lnc", type=int, help="Physical cores in the logical core."),
+        click.option("--hw", "hardware", help="Hardware (default: what each path says)."),
+        click.option(
+            "--window",
+            type=click.Choice(["body", "total"]),
+            default="body",
+            show_default=True,
+            help="Time that is compared first.",
+        ),
+        click.option(
+            "--repeats",
+            is_flag=True,
+            help="All paths are repeats of one kernel: noise is measured.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@command.command()
+@click.argument("paths", nargs=-1, required=True)
+@click.option(
+    "-o", "output", type=click.Path(path_type=Path), required=True, help="The baseline file, .json."
+)
+@_observing
+def save(
+    paths: tuple[str, ...],
+    *,
+    output: Path,
+    repeats: bool,
+    window: str,
+    hardware: str | None,
+    lnc: int | None,
+) -> None:
+    """Save what PATHS hold. Several times of one kernel and shape are repeats."""
+    from roofline.report.compare_run import save_baseline
+    from roofline.study.observe import Options
+
+    if output.suffix != ".json":
+        raise click.UsageError(f"-o {output}: a baseline is a .json file")
+    run = save_baseline(
+        paths,
+        output,
+        options=Options(hardware=hardware, lnc=lnc, window=window, repeats=repeats),
+    )
+    most = max(len(t.samples) or 1 for one in run.observed for t in one.timings[:1] or ())
+    click.echo(f"{output}: {len(run.observed)} kernels, up to {most} repeats each")
+
+
+@command.command()
+@click.argument("baseline", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True)
+@click.option("--fail-on", metavar="RULES", help="Default: 'time > 5% and > 2us'.")
+@click.option("--noise", metavar="SPREAD", help="Spread of single runs, e.g. 3%, 500ns.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "-o",
+    "outputs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Write .md, .json, .csv, .svg, .png or .pdf, or a folder with all. Repeatable.",
+)
+@_observing
+def check(
+    baseline: Path,
+    paths: tuple[str, ...],
+    *,
+    fail_on: str | None,
+    noise: str | None,
+    as_json: bool,
+    outputs: tuple[Path, ...],
+    repeats: bool,
+    window: str,
+    hardware: str | None,
+    lnc: int | None,
+) -> None:
+    """Hold PATHS against BASELINE; the exit code is 1 when something got worse."""
+    from roofline.analysis.gate import DEFAULT_RULES
+    from roofline.cli.terminal import width
+    from roofline.report.compare_run import check_baseline, write_compared
+    from roofline.study.observe import Options
+
+    compared = check_baseline(
+        baseline,
+        paths,
+        options=Options(hardware=hardware, lnc=lnc, window=window, repeats=repeats),
+        noise=noise,
+        fail_on=fail_on or DEFAULT_RULES,
+    )
+    written = [path for output in outputs for path in write_compared(compared, output)]
+    click.echo(compared.to_json() if as_json else compared.to_text(width()), nl=False)
+    if written and not as_json:
+        click.echo(f"\nwritten: {', '.join(map(str, written))}")
+    if not compared.passes:
+        raise click.exceptions.Exit(1)
