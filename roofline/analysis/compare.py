@@ -107,14 +107,11 @@ class Pair:
 
     @property
     def verdict_changed(self) -> bool:
-        """Whether both sides have a verdict and they differ."""
-        return bool(
-            self.base
-            and self.new
-            and self.base.verdict
-            and self.new.verdict
-            and self.base.verdict != self.new.verdict
-        )
+        """Whether both sides have a verdict and they differ; ``unknown`` is none."""
+        if self.base is None or self.new is None:
+            return False
+        verdicts = self.base.verdict, self.new.verdict
+        return not {"", "unknown"} & {*verdicts} and verdicts[0] != verdicts[1]
 
     def delta(self, id: str) -> Delta | None:
         """Return the delta of a quantity, ``None`` where neither side knows it."""

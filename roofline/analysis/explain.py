@@ -209,4 +209,4 @@ def signed_time(seconds: float) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{share * 100:.2g} %"
+    return f"{share * 100:.3g} %"

@@ -214,7 +214,8 @@ def _judge(run: str, pair: Pair, gate: Gate) -> Judgement:
 
 def _rule(pair: Pair, rule: tuple[Condition, ...] | str) -> tuple[str, str, float]:
     if rule == "verdict":
-        if not (pair.base and pair.new and pair.base.verdict and pair.new.verdict):
+        verdicts = [one.verdict for one in (pair.base, pair.new) if one is not None]
+        if pair.base is None or pair.new is None or {"", "unknown"} & {*verdicts}:
             return "unknown", "a verdict is not known", 0.0
         words = f"the verdict changes from {pair.base.verdict} to {pair.new.verdict}"
         return ("failed" if pair.verdict_changed else "passed"), words, 0.0

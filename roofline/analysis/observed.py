@@ -86,6 +86,7 @@ class Observed:
     findings: Mapping[str, str] | None = None
     hardware: str = ""
     lnc: int | None = None
+    working_cores: int | None = None
     notes: tuple[str, ...] = ()
 
     @property

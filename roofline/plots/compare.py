@@ -44,7 +44,9 @@ def describe_compare(comparison: Comparison) -> Figure | None:
 def _hardware(pairs: Sequence[Pair]) -> Hardware | None:
     for pair in pairs:
         if pair.base is not None and pair.base.hardware:
-            return load_hardware(pair.base.hardware, lnc=pair.base.lnc)
+            return load_hardware(
+                pair.base.hardware, lnc=pair.base.lnc, working_cores=pair.base.working_cores
+            )
     return None
 
 
@@ -110,7 +112,7 @@ def _figure(comparison: Comparison, pairs: Sequence[Pair], hardware: Hardware, w
     y = Axis(label="achieved rate", unit=f"{unit}/s", low=min(ys) / 4, high=max(top, *ys) * 3)
     labels = [versus.run.label for versus in comparison.versus]
     others = ", ".join(labels) if len(labels) <= _MOST_TITLES else f"{len(labels)} others"
-    cores = "one core" if hardware.lnc == 1 else f"LNC {hardware.lnc}"
+    cores = "one core" if hardware.working_cores == 1 else f"LNC {hardware.lnc}"
     return Figure(
         key="compare",
         title=f"{comparison.base.label} against {others}",

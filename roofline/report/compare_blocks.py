@@ -252,8 +252,10 @@ def _verdict_lines(pair: Pair) -> Iterator[str]:
         return
     if pair.verdict_changed:
         yield f"verdict: {pair.base.verdict} -> {pair.new.verdict}"
-    elif pair.base.verdict:
+    elif pair.base.verdict == pair.new.verdict != "":
         yield f"verdict: {pair.base.verdict} on both sides"
+    elif pair.base.verdict or pair.new.verdict:
+        yield f"verdict: {pair.base.verdict or 'unknown'}, then {pair.new.verdict or 'unknown'}"
     for name, found in (("gone", pair.findings_gone), ("new", pair.findings_new)):
         for id_, what in found or ():
             yield f"finding {name}: {id_}, {what}"

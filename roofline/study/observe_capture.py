@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,44 +80,55 @@ def observe_capture(capture: Capture, options: Options, *, kernel: str = "") -> 
 def _observed(capture: Capture, name: str, options: Options) -> Observed:
     summary = capture.summary
     total = _number(summary, "total_time")
+    hardware, notes = _hardware(capture, options)
     uses = _uses(capture, total)
-    timings = {
-        use.clock: Timing(
-            seconds=use.window_s,
-            clock=use.clock,
-            profiled=True,
-            n=1,
-            resolution_s=_RESOLUTION_S,
-        )
-        for use in uses
-    }
+    timings = {use.clock: _timing(use.window_s, use.clock) for use in uses}
     if total is not None and total > 0:
-        timings["device_total"] = Timing(
-            seconds=total, clock="device_total", profiled=True, n=1, resolution_s=_RESOLUTION_S
-        )
+        timings["device_total"] = _timing(total, "device_total")
     order = ("device_body", "device_total")
     if options.window == "total":
         order = order[::-1]
-    hardware, notes = _hardware(capture, options)
-    flops, moved = _flops(summary), _moved(summary)
+    judged = _judge(capture, hardware, options)
+    moved = _moved(summary)
     bound, bound_what = _floor(summary, hardware)
-    verdict, weak, more = _verdict(summary, hardware, options)
     return Observed(
         kernel=name,
         timings=tuple(timings[clock] for clock in order if clock in timings),
-        uses=uses,
-        tensor_flops=flops,
+        uses=tuple(
+            replace(use, throttled_s=judged.throttled_s) if use.clock == judged.clock else use
+            for use in uses
+        ),
+        tensor_flops=_flops(summary),
+        passes=_passes(capture),
         bytes={} if moved is None else {"measured": moved},
         counts=_counts(summary),
         bytes_per_s=hardware.memory_ceiling("theoretical").value if hardware else None,
         bound_s=bound,
         bound_what=bound_what,
-        verdict=verdict,
-        verdict_weak=weak,
+        verdict=judged.verdict,
+        verdict_weak=judged.weak,
+        findings=judged.findings,
         hardware=hardware.name if hardware else "",
         lnc=hardware.lnc if hardware else None,
-        notes=(*notes, *more),
+        working_cores=hardware.working_cores if hardware else None,
+        notes=(*notes, *judged.notes),
     )
+
+
+def _timing(seconds: float, clock: str) -> Timing:
+    return Timing(seconds=seconds, clock=clock, profiled=True, n=1, resolution_s=_RESOLUTION_S)
+
+
+def _passes(capture: Capture) -> float | None:
+    """Return executed element-passes, ``None`` where instructions do not tell."""
+    from roofline.work.captured import executed_work
+
+    if not capture.has("instructions"):
+        return None
+    try:
+        return executed_work(capture).element_passes or None
+    except RooflineError:
+        return None
 
 
 def _uses(capture: Capture, total: float | None) -> tuple[Use, ...]:
@@ -126,14 +138,13 @@ def _uses(capture: Capture, total: float | None) -> tuple[Use, ...]:
 
     if not (capture.has("instructions") and capture.has("dma")):
         return summary_uses(capture.summary)
-    throttle = capture.throttle if capture.has("throttle") else None
     windows: list[tuple[str, str | Window]] = [("device_body", "body")]
     if total is not None:
         windows.append(("device_total", "total"))
     found = []
     for clock, window in windows:
         try:
-            use = use_of(activity(capture, window), clock, throttle)
+            use = use_of(activity(capture, window), clock)
         except QueryError:  # tables without a row: the summary has to do
             return summary_uses(capture.summary)
         if use is not None:
@@ -204,14 +215,18 @@ def _counts(summary: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _hardware(capture: Capture, options: Options) -> tuple[Hardware | None, tuple[str, ...]]:
+    """Return the hardware: one working core where events tell of it, else the logical core."""
+    from roofline.captures.hardware import hardware_of
     from roofline.hardware.load import load_hardware
 
-    known = options.hardware or capture.metadata.get("hardware")
-    known = known or capture.metadata.get("instance_type")
-    if not known:
+    cores = 1 if capture.has("instructions") or capture.has("dma") else None
+    try:
+        found = hardware_of(capture, options.hardware, working_cores=cores)
+    except CaptureError:
         return None, ("the capture does not say which chip it is from: no roofs, no verdict",)
-    lnc = options.lnc if options.lnc is not None else capture.metadata.get("lnc")
-    return load_hardware(str(known), lnc=None if lnc is None else int(lnc)), ()
+    if options.lnc is not None and options.lnc != found.lnc:
+        found = load_hardware(found.name, lnc=options.lnc, working_cores=cores)
+    return found, ()
 
 
 def _floor(summary: Mapping[str, Any], hardware: Hardware | None) -> tuple[float | None, str]:
@@ -230,20 +245,44 @@ def _floor(summary: Mapping[str, Any], hardware: Hardware | None) -> tuple[float
     return max(terms.values()), f"counted {' and '.join(terms)} at their roofs"
 
 
-def _verdict(
-    summary: Mapping[str, Any], hardware: Hardware | None, options: Options
-) -> tuple[str, bool, tuple[str, ...]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """Verdict, findings and throttling of a capture, as far as they are known."""
+
+    clock: str = ""
+    verdict: str = ""
+    weak: bool = False
+    throttled_s: float | None = None
+    findings: Mapping[str, str] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def _judge(capture: Capture, hardware: Hardware | None, options: Options) -> _Judged:
+    from roofline.analysis.findings.registry import find
+    from roofline.analysis.findings.scene import scene_of
+    from roofline.analysis.from_capture import evidence_from_capture
     from roofline.analysis.from_summary import evidence_from_summary
     from roofline.analysis.verdict import decide
 
     if hardware is None:
-        return "", False, ()
+        return _Judged()
     try:
-        evidence = evidence_from_summary(summary, hardware, window=options.window)
+        if capture.has("instructions") or capture.has("dma"):
+            evidence = evidence_from_capture(capture, hardware, options.window)
+        else:
+            evidence = evidence_from_summary(capture.summary, hardware, window=options.window)
         verdict = decide(evidence, options.preset)
+        found = find(scene_of(capture, hardware, options.window))
     except RooflineError as error:
-        return "", False, (f"no verdict: {error}",)
-    return verdict.label, verdict.weak, ()
+        return _Judged(notes=(f"no verdict: {error}",))
+    throttled = evidence.resource("tensor").throttled
+    return _Judged(
+        clock=evidence.clock,
+        verdict=verdict.label,
+        weak=verdict.weak,
+        throttled_s=None if throttled is None else throttled * evidence.time_s,
+        findings={one.id: one.what for one in found},
+    )
 
 
 def _notes(capture: Capture) -> tuple[str, ...]:

@@ -72,6 +72,7 @@ def _observed(row: Row, rows: Sequence[Row], findings: Sequence[Finding]) -> Obs
         findings={one.id: one.what for one in findings if one.subject in subjects},
         hardware=placement.hardware.name,
         lnc=placement.hardware.lnc,
+        working_cores=placement.hardware.working_cores,
         notes=placement.notes,
     )
 

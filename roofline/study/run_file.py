@@ -110,4 +110,5 @@ def _observed(
         findings={one["id"]: one["what"] for one in findings if one["subject"] in subjects},
         hardware=hardware["name"],
         lnc=hardware["lnc"],
+        working_cores=hardware["working_cores"],
     )
