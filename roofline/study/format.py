@@ -25,10 +25,13 @@ class _Entry(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class ConfigEntry(_Entry):
-    """``[[config]]``: parameters of the operator, and the dtype of its tensors."""
+    """``[[config]]``: parameters of the operator, and the dtype of its tensors.
 
-    params: dict[str, int]
-    dtype: str
+    Lists stand for all of their combinations, the last one varying fastest.
+    """
+
+    params: dict[str, int | list[int]]
+    dtype: str | list[str]
 
 
 class SourceEntry(_Entry):
@@ -55,7 +58,7 @@ class TimeEntry(_Entry):
     clock: str
     source: str
     clock_quality: str = "documented"
-    config: int | None = None
+    config: int | str | None = None
     label: str = ""
     n: int | None = None
     calls: int = 1
@@ -71,7 +74,7 @@ class CaptureEntry(_Entry):
 
     path: str
     source: str
-    config: int | None = None
+    config: int | str | None = None
     label: str = ""
 
 

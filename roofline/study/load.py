@@ -6,6 +6,7 @@ import csv
 import math
 import re
 import tomllib
+from itertools import product
 from pathlib import Path
 from typing import Final
 
@@ -113,7 +114,7 @@ class _Builder:
         for index, name in enumerate(names):
             if name in names[:index]:
                 raise self.fault(f"$.variant[{index}].name", f"variant {name!r} is given twice")
-        configs = [self.config(index) for index in range(len(entries.config))]
+        configs = [one for index in range(len(entries.config)) for one in self.configs(index)]
         measurements, captures = [], []
         for index, variant in enumerate(entries.variant):
             for number, time in enumerate(variant.time):
@@ -178,17 +179,29 @@ class _Builder:
             path=self.file.parent,
         )
 
-    def config(self, index: int) -> Config:
+    def configs(self, index: int) -> list[Config]:
+        """Every combination of an entry's lists, the last one varying fastest."""
         entry = self.entries.config[index]
         where = f"$.config[{index}]"
-        for name, value in entry.params.items():
-            if value <= 0:
+        lists = {
+            name: value if isinstance(value, list) else [value]
+            for name, value in entry.params.items()
+        }
+        for name, values in lists.items():
+            if not values or min(values) <= 0:
                 raise self.fault(
-                    f"{where}.params.{name}", f"{name} = {value}: a parameter is 1 or more"
+                    f"{where}.params.{name}",
+                    f"{name} = {entry.params[name]}: a parameter is 1 or more",
                 )
-        return Config(
-            params=tuple(entry.params.items()), dtype=self.dtype(f"{where}.dtype", entry.dtype)
-        )
+        dtypes = entry.dtype if isinstance(entry.dtype, list) else [entry.dtype]
+        if not dtypes:
+            raise self.fault(f"{where}.dtype", "no dtype is named")
+        keys = [self.dtype(f"{where}.dtype", name) for name in dtypes]
+        return [
+            Config(params=tuple(zip(lists, values, strict=True)), dtype=key)
+            for values in product(*lists.values())
+            for key in keys
+        ]
 
     def dtype(self, where: str, name: str) -> str:
         try:
@@ -196,15 +209,18 @@ class _Builder:
         except RooflineError as error:
             raise self.fault(where, str(error)) from error
 
-    def pick(self, where: str, index: int | None, configs: list[Config]) -> Config:
-        if index is None and len(configs) == 1:
+    def pick(self, where: str, wanted: int | str | None, configs: list[Config]) -> Config:
+        if wanted is None and len(configs) == 1:
             return configs[0]
-        if index is None or not 0 <= index < len(configs):
-            raise self.fault(
-                f"{where}.config",
-                f"config = {index}: name one of the {len(configs)} configs by its index from 0",
-            )
-        return configs[index]
+        for index, config in enumerate(configs):
+            if wanted in (index, config.key):
+                return config
+        known = ", ".join(f"{index} or {one.key!r}" for index, one in enumerate(configs[:6]))
+        raise self.fault(
+            f"{where}.config",
+            f"config = {wanted!r}: name one of the {len(configs)} configs: {known or 'none'}"
+            f"{', ...' if len(configs) > 6 else ''}",
+        )
 
     def source(self, where: str, key: str) -> None:
         if key not in self.entries.sources:

@@ -1,0 +1,133 @@
+"""``roofline study``: start, check and list studies, and show variants by configs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+__all__ = ["command"]
+
+
+@click.group()
+def command() -> None:
+    """Start, check, list and tabulate studies."""
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_command(*, as_json: bool) -> None:
+    """List the studies that ship with roofline."""
+    import json
+
+    from roofline.cli.terminal import width
+    from roofline.report.study_table import list_blocks
+    from roofline.report.terminal import to_text
+    from roofline.study.load import list_studies, load_study
+
+    studies = [load_study(name) for name in list_studies()]
+    if as_json:
+        rows = [{"name": s.name, "title": s.title, "op": s.op} for s in studies]
+        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+    else:
+        click.echo(to_text(list_blocks(studies), width=width()), nl=False)
+
+
+@command.command("check")
+@click.argument("path")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check_command(path: str, *, as_json: bool) -> None:
+    """Check the study at PATH without running its code; the exit code is 1 for an error."""
+    import json
+    from dataclasses import asdict
+
+    from roofline.report.study_table import check_text
+    from roofline.study.check import check_study
+
+    file, study, remarks = check_study(path)
+    wrong = any(one.severity == "error" for one in remarks)
+    if as_json:
+        record = {"path": str(file), "ok": not wrong, "remarks": [asdict(one) for one in remarks]}
+        click.echo(json.dumps(record, indent=1, ensure_ascii=False))
+    else:
+        click.echo(check_text(file, study, remarks))
+    if wrong:
+        raise click.exceptions.Exit(1)
+
+
+@command.command("new")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--op", required=True, help="Operator, such as rmsnorm.")
+@click.option(
+    "--param", "params", multiple=True, required=True, metavar="NAME=N[,N...]", help="A parameter."
+)
+@click.option("--dtype", "dtypes", multiple=True, default=("bf16",), show_default=True)
+@click.option("--variant", "variants", multiple=True, default=("eager", "fused"), show_default=True)
+@click.option("--hw", "hardware", multiple=True, default=("trn2",), show_default=True)
+def new_command(
+    folder: Path,
+    *,
+    op: str,
+    params: tuple[str, ...],
+    dtypes: tuple[str, ...],
+    variants: tuple[str, ...],
+    hardware: tuple[str, ...],
+) -> None:
+    """Start a study in a new FOLDER: then fill in times and captures."""
+    from roofline.study.scaffold import new_study
+
+    written = new_study(
+        folder,
+        op=op,
+        params=dict(_parameter(text) for text in params),
+        dtypes=dtypes,
+        variants=variants,
+        hardware=hardware,
+    )
+    click.echo(f"written: {', '.join(map(str, written))}")
+    click.echo(f"fill in times, then: roofline study check {folder}")
+
+
+def _parameter(text: str) -> tuple[str, list[int]]:
+    name, mark, values = text.partition("=")
+    parts = values.split(",")
+    if not (mark and name.isidentifier() and all(part.strip().isdigit() for part in parts)):
+        raise click.UsageError(f"--param {text!r}: write NAME=N or NAME=N,N")
+    return name, [int(part) for part in parts]
+
+
+@command.command("table")
+@click.argument("path")
+@click.option(
+    "--value",
+    type=click.Choice(["time", "speedup", "bound", "bandwidth", "verdict"]),
+    default="time",
+    show_default=True,
+    help="What the table shows.",
+)
+@click.option("--hw", "hardware", help="Hardware to place on (default: the study's first).")
+@click.option("--lnc", type=int, help="Physical cores in the logical core.")
+@click.option("--trust", is_flag=True, help="Run the code of a study that is not shipped.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def table_command(
+    path: str,
+    *,
+    value: str,
+    hardware: str | None,
+    lnc: int | None,
+    trust: bool,
+    as_json: bool,
+) -> None:
+    """Show the variants of the study at PATH by its configs."""
+    from roofline.cli.terminal import width
+    from roofline.report.data import to_json
+    from roofline.report.study_table import table_blocks, table_record
+    from roofline.report.terminal import to_text
+    from roofline.study.evaluate import evaluate
+    from roofline.study.load import load_study
+
+    result = evaluate(load_study(path), hardware=hardware, lnc=lnc, trust=trust)
+    if as_json:
+        click.echo(to_json(table_record(result)), nl=False)
+    else:
+        click.echo(to_text(table_blocks(result, value), width=width()), nl=False)
