@@ -29,6 +29,9 @@ reports: $(VENV)/.core
 	  $(BIN)/roofline report captures/$$name -o reports/$$name || exit 1; \
 	done
 
+docs: $(VENV)/.dev
+	$(BIN)/mkdocs build --strict
+
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto -q
 

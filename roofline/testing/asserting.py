@@ -50,8 +50,20 @@ def assert_roofline(
     without
         Ids of findings that no kernel may have.
 
-    Returns the run that was observed. Raises ``AssertionError`` that names every kernel that
-    fails and why, and ``RooflineError`` for input that cannot be read.
+    options
+        How the paths are read: hardware, window ...
+
+    Returns
+    -------
+    Run
+        What was observed.
+
+    Raises
+    ------
+    AssertionError
+        Naming every kernel that does not hold, and why.
+    RooflineError
+        For input that cannot be read.
     """
     paths = [path] if isinstance(path, (str, PathLike)) else list(path)
     names = [fspath(one) for one in paths]
