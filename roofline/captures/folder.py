@@ -13,7 +13,15 @@ from roofline.captures.capture import Capture
 from roofline.captures.registry import list_readers, open_capture
 from roofline.errors import CaptureError
 
-__all__ = ["Folder", "Group", "Member", "is_folder", "open_captures", "scan_folder"]
+__all__ = [
+    "Folder",
+    "Group",
+    "Member",
+    "is_folder",
+    "open_captures",
+    "program_name",
+    "scan_folder",
+]
 
 MAX_FILES: Final = 100_000
 
@@ -156,10 +164,10 @@ def _grouped(root: Path, captures: list[Capture], neffs: list[Capture]) -> tuple
     named: dict[str, str] = {}
     for capture in captures:
         if len(uuids[id(capture)]) == _WHOLE:
-            named.setdefault(_name(root, capture), uuids[id(capture)])
+            named.setdefault(program_name(root, capture), uuids[id(capture)])
     held: dict[str, list[Capture]] = {}
     for capture in captures:
-        uuid, name = uuids[id(capture)], _name(root, capture)
+        uuid, name = uuids[id(capture)], program_name(root, capture)
         fitting = [one for one in whole if uuid and one.startswith(uuid)]
         if len(fitting) == 1:
             key = fitting[0]
@@ -192,8 +200,8 @@ def _uuid(capture: Capture) -> str:
     return str(joined.get("uuid") or capture.metadata.get("uuid") or "")
 
 
-def _name(root: Path, capture: Capture) -> str:
-    """Return folder and name without what numbers executions and ranks."""
+def program_name(root: Path, capture: Capture) -> str:
+    """Return folder below ``root`` and name, without what numbers executions and ranks."""
     folder = capture.path.parent.relative_to(root)
     return str(folder / _EXECUTION.sub("", _RANK.sub("", _stem(capture.path))))
 

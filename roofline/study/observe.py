@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from roofline.analysis.observed import Run, join_repeats
+from roofline.analysis.observed import Observed, Run, join_repeats
+from roofline.captures.folder import Group, Member, is_folder, program_name, scan_folder
 from roofline.captures.measured import load_measured
 from roofline.captures.registry import open_capture
 from roofline.errors import CaptureError, QueryError, RooflineError
 from roofline.study.load import is_study, load_study
-from roofline.study.observe_capture import observe_capture, observe_captures
+from roofline.study.observe_capture import observe_capture
 from roofline.study.observe_study import observe_study
 from roofline.study.observe_table import observe_table
 from roofline.study.run_file import is_run_file, load_run
@@ -58,7 +59,7 @@ def observe(path: str, options: Options | None = None) -> Run:
     options = options or Options()
     where, _, name = path.partition(SELECT)
     run = _observe(where, options)
-    if not run.observed:
+    if not any(one.timings for one in run.observed):
         raise QueryError(f"{where}: nothing in it that has a time")
     if name:
         kept = tuple(one for one in run.observed if one.kernel == name)
@@ -94,11 +95,11 @@ def _observe(where: str, options: Options) -> Run:
         return observe_study(load_study(where), options)
     if is_run_file(path):
         return load_run(path)
+    if is_folder(path):
+        return _folder(path, options)
     try:
         return observe_capture(open_capture(path, options.compat), options)
     except CaptureError as capture_error:
-        if path.is_dir():
-            return _folder(path, options)
         if path.suffix.lower() not in (".csv", ".tsv", ".toml", ".txt"):
             raise
         try:
@@ -110,28 +111,36 @@ def _observe(where: str, options: Options) -> Run:
 
 
 def _folder(path: Path, options: Options) -> Run:
-    """Every capture in a folder, one a name: a raw trace stands before the vendor's output."""
-    captures = observe_captures(_files(path), options)
-    if options.repeats:
-        captures = [
-            replace(run, observed=tuple(replace(o, kernel=path.name) for o in run.observed))
-            for run in captures
-        ]
+    """Return every program of a folder; its executions are repeats, each taken once."""
+    folder = scan_folder(path, options.compat)
+    observed: list[Observed] = []
+    notes = list(folder.problems)
+    for group in folder.groups:
+        kernel = path.name if options.repeats else program_name(path, group.members[0].capture)
+        ranks = {member.rank for member in group.members}
+        for member in _executions(path, group):
+            name = f"{kernel}, rank {member.rank}" if len(ranks) > 1 else kernel
+            run = observe_capture(member.capture, options, kernel=name)
+            observed += run.observed
+            notes += run.notes
     return Run(
         label=path.name,
         source=str(path),
         format="folder",
-        observed=tuple(one for run in captures for one in run.observed),
-        notes=tuple(note for run in captures for note in run.notes),
+        observed=tuple(observed),
+        notes=tuple(dict.fromkeys(notes)),
     )
 
 
-def _files(path: Path) -> list[Path]:
-    found: dict[str, Path] = {}
-    for file in sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith(".")):
-        stem = file.name.split(".")[0]
-        if stem not in found or file.suffix == ".ntff":
-            found[stem] = file
+def _executions(path: Path, group: Group) -> list[Member]:
+    """Return one capture an execution: a raw trace before what the vendor's tool made of it."""
+    found: dict[tuple[str, int | None, int | None, int | None], Member] = {}
+    for member in group.members:
+        key = (
+            program_name(path, member.capture), member.execution, member.rank, member.core
+        )  # fmt: skip
+        if key not in found or member.capture.format == "ntff":
+            found[key] = member
     return list(found.values())
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roofline.analysis.observed import Observed, Run, Timing, Use
 from roofline.captures.capture import Capture
-from roofline.captures.registry import open_capture
+from roofline.captures.folder import program_name
 from roofline.errors import CaptureError, QueryError, RooflineError
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from roofline.hardware.model import Hardware
     from roofline.study.observe import Options
 
-__all__ = ["observe_capture", "observe_captures", "summary_uses"]
+__all__ = ["observe_capture", "summary_uses"]
 
 _RESOLUTION_S = 1e-9
 """Traces are printed in whole ns."""
@@ -44,24 +43,9 @@ _COUNTS = {
 """Counters worth comparing, as sums of the vendor's fields."""
 
 
-def observe_captures(paths: Iterable[Path], options: Options) -> list[Run]:
-    """Return a run for each file that is a capture; other files are named in a note."""
-    runs = []
-    for path in paths:
-        try:
-            runs.append(observe_capture(open_capture(path, options.compat), options))
-        except CaptureError as error:
-            runs.append(
-                Run(label=path.stem, source=str(path), format="", observed=(), notes=(str(error),))
-            )
-    if not any(run.observed for run in runs):
-        raise CaptureError(f"{runs[0].source if runs else 'the folder'}: no capture in this folder")
-    return runs
-
-
 def observe_capture(capture: Capture, options: Options, *, kernel: str = "") -> Run:
     """Return the run of one capture; operators of a framework trace are kernels of their own."""
-    name = kernel or capture.path.name.split(".")[0]
+    name = kernel or program_name(capture.path.parent, capture)
     if capture.has("cpu_ops"):
         from roofline.study.observe_trace import observe_trace
 

@@ -47,6 +47,8 @@ def load_run(path: Path) -> Run:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise CaptureError(f"{path}: not JSON: {error}") from error
+    if not isinstance(data, dict):
+        raise CaptureError(f"{path}: not an object but a {type(data).__name__}")
     kind, version = data.get("kind"), data.get("schema_version")
     if kind not in ("baseline", "study") or version != BASELINE_VERSION:
         raise CaptureError(
