@@ -9,6 +9,7 @@ from roofline.analysis.observed import Observed
 from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
 from roofline.plots.figure import Axis, Figure, Line, Point
+from roofline.plots.labels import shorten
 from roofline.plots.roofs import limits, roof_lines
 from roofline.units import format_time
 
@@ -115,7 +116,7 @@ def _figure(comparison: Comparison, pairs: Sequence[Pair], hardware: Hardware, w
     cores = "one core" if hardware.working_cores == 1 else f"LNC {hardware.lnc}"
     return Figure(
         key="compare",
-        title=f"{comparison.base.label} against {others}",
+        title=f"{shorten(comparison.base.label, 32)} against {shorten(others, 32)}",
         subtitle=f"on {hardware.name}, {cores}; arrows go from the base to the new point",
         x=x,
         y=y,

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from roofline.analysis.compare import Comparison, Delta, Pair, Versus, clock_words
 from roofline.analysis.explain import signed_time
 from roofline.analysis.gate import Gate, Judgement, gate_passes
+from roofline.plots.labels import shorten
 from roofline.report.blocks import Block, Bullets, FigureBlock, Heading, Paragraph, Table
 from roofline.units import format_count, format_si, format_time
 
 __all__ = ["compare_blocks", "gate_blocks", "pair_words"]
 
 _MOST_PAIRS = 40  # rows of a table in the text; the JSON and CSV hold every one
+_MOST_LETTERS = 60  # of a name in a table; its own section, the JSON and the CSV have all of it
 _MOST_NAMES = 4  # runs in a title
 _MOST_DETAILS = 3  # pairs with a table of their own
 _ORDER = (
@@ -158,7 +160,7 @@ def _summary(versus: Versus, pairs: Sequence[Pair]) -> Table:
         columns=("kernel", "base", "new", "change", "outcome", "of bound"),
         rows=tuple(
             (
-                pair.key,
+                shorten(pair.key, _MOST_LETTERS),
                 _one_time(pair, "base"),
                 _one_time(pair, "new"),
                 _change(pair),

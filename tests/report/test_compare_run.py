@@ -6,10 +6,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from roofline.analysis.observed import Observed, Run, Timing
 from roofline.cli.main import main
 from roofline.plots.compare import describe_compare
 from roofline.plots.draw import draw
-from roofline.report.compare_run import compare, write_compared
+from roofline.report.compare_run import compare, compare_observed, write_compared
 from roofline.study.observe import Options
 
 STUDY = "rmsnorm-4x512-bf16"
@@ -203,3 +204,37 @@ def test_a_trace_and_the_vendors_output_of_it_do_not_differ(attention: Path, nam
         # the vendor prints whole ns; an engine's time is a sum over its instructions
         slack = 1e-9 * 400 if delta.unit == "s" else 0
         assert delta.change == pytest.approx(0, abs=slack), delta.label
+
+
+def test_long_and_foreign_names_are_neither_lost_nor_cut_in_the_figure():
+    def kernel(number: int, seconds: float) -> Observed:
+        return Observed(
+            kernel=f"kernel_{'y' * 300}_{number}_核",
+            timings=(Timing(seconds=seconds, clock="device_body"),),
+            tensor_flops=1e9 * number,
+            bytes={"measured": 1e6},
+            hardware="trn2",
+        )
+
+    runs = [
+        Run(
+            label=f"{name}_{'x' * 100}",
+            source=name,
+            format="test",
+            observed=tuple(kernel(i, i * scale) for i in range(1, 21)),
+        )
+        for name, scale in (("früher", 1e-4), ("später", 5e-5))
+    ]
+    compared = compare_observed(runs)
+    text = compared.to_text(80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.count("2x faster") >= 20
+    assert compared.to_json().count("y" * 300) >= 20
+    figure = describe_compare(compared.comparison)
+    assert figure is not None
+    drawing = draw(figure)
+    drawing.canvas.canvas.draw()
+    width, _ = drawing.canvas.canvas.get_width_height()
+    renderer = drawing.canvas.canvas.get_renderer()
+    for words in drawing.canvas.texts:
+        assert words.get_window_extent(renderer).x1 <= width
