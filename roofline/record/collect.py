@@ -70,7 +70,7 @@ def collect(
     device_traces = tuple(sorted(folder.rglob("*.ntff")))
     wants_device = neuron and "DEVICE" in modes
     if wants_device:
-        _copy_programs(device_traces, caches)
+        _copy_programs(device_traces, (folder, *caches))
     programs = tuple(sorted(folder.rglob("*.neff")))
     if wants_device:
         problems += _device_problems(device_traces, programs, core)
@@ -215,7 +215,7 @@ def _core_problems(capture: Capture, core: int | None) -> Iterator[Problem]:
 
 
 def _copy_programs(traces: Iterable[Path], caches: Sequence[Path]) -> None:
-    """Copy programs from the caches beside traces that have none, by uuid."""
+    """Copy programs from the caches beside the traces they belong to, by uuid."""
     from roofline.captures.ntff.trace import open_trace
 
     cached = [path for cache in caches if cache.is_dir() for path in sorted(cache.rglob("*.neff"))]
@@ -235,6 +235,6 @@ def _copy_programs(traces: Iterable[Path], caches: Sequence[Path]) -> None:
             except CaptureError:
                 continue
             if prefix and uuid.startswith(prefix):
-                target = trace.parent / f"neff_{uuid.hex()[:12]}.neff"
-                if not target.exists():
-                    shutil.copy2(path, target)
+                if path.parent != trace.parent:
+                    shutil.copy2(path, trace.parent / f"neff_{uuid.hex()[:12]}.neff")
+                break

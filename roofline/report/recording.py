@@ -14,9 +14,9 @@ from roofline.analysis.trace_findings import trace_findings
 from roofline.captures.registry import open_capture
 from roofline.errors import RooflineError
 from roofline.record.manifest import Manifest, Run, load_manifest
+from roofline.record.measured import study_of
 from roofline.report.launches import launches_record
 from roofline.study.evaluate import work_of
-from roofline.study.load import load_study
 from roofline.study.study import Config, Study
 from roofline.units import format_count, format_si, format_time
 
@@ -80,7 +80,7 @@ def _open(folder: str | Path) -> tuple[Path, Manifest, Study | None]:
     root = root if root.is_dir() else root.parent
     manifest = load_manifest(root)
     try:
-        study = load_study(root / "study") if (root / "study").is_dir() else None
+        study = study_of(root)
     except RooflineError:
         study = None
     return root, manifest, study

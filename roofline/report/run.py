@@ -7,6 +7,7 @@ from pathlib import Path
 
 from roofline.errors import StudyError
 from roofline.record.manifest import has_manifest, write_text
+from roofline.record.measured import measured_study
 from roofline.report.blocks import Block
 from roofline.report.data import study_json, to_json
 from roofline.report.study_blocks import summary_blocks
@@ -34,14 +35,25 @@ def report(
 
     With several paths each report goes to a folder of ``output`` named after its study.
     """
-    recorded = [path for path in paths if has_manifest(path)]
-    for path in recorded:
-        yield from _recording(path, output, as_json=as_json)
-    paths = [path for path in paths if path not in recorded]
-    results = [
-        study_result(path, hardware=hardware, lnc=lnc, window=window, preset=preset, trust=trust)
-        for path in paths
-    ]
+    results = []
+    for path in paths:
+        study = measured_study(path) if has_manifest(path) else None
+        result = None
+        if study is not None or not has_manifest(path):
+            result = study_result(
+                path,
+                hardware=hardware,
+                lnc=lnc,
+                window=window,
+                preset=preset,
+                trust=trust,
+                study=study,
+            )
+        if has_manifest(path):
+            yield from _recording(path, output, result, as_json=as_json)
+        # the JSON of a recording holds the report on its times
+        if result is not None and not (as_json and has_manifest(path)):
+            results.append(result)
     if as_json and len(results) > 1:
         yield to_json({"reports": [study_json(result) for result in results]})
     for result in results:
@@ -62,16 +74,20 @@ def report(
             yield f"\n{written[0].parent}: {names}\n"
 
 
-def _recording(path: str, output: Path | None, *, as_json: bool) -> Iterator[str]:
+def _recording(
+    path: str, output: Path | None, result: StudyResult | None, *, as_json: bool
+) -> Iterator[str]:
     """Yield the text of a recorded folder; with ``output`` also write it there, with its data."""
     from roofline.report.recording import recording_record, recording_text
 
-    text = recording_text(path) + "\n"
-    data = to_json(recording_record(path))
+    record = recording_record(path)
+    if result is not None:
+        record["report"] = study_json(result)
+    text, data = recording_text(path) + "\n", to_json(record)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
-        write_text(output / "report.txt", text)
-        write_text(output / "report.json", data)
+        write_text(output / "recording.txt", text)
+        write_text(output / "recording.json", data)
     yield data if as_json else text
 
 
@@ -83,14 +99,18 @@ def study_result(
     window: str = "body",
     preset: str = "vendor",
     trust: bool = False,
+    study: Study | None = None,
 ) -> StudyResult:
-    """Return the result of the study at a path, with measured curves of its operator behind it."""
-    if not is_study(path):
+    """Return the result of the study at a path, with measured curves of its operator behind it.
+
+    ``study`` is one that is already loaded.
+    """
+    if study is None and not is_study(path):
         raise StudyError(
             f"{path}: not a study; give a folder with study.toml or one of "
             f"{', '.join(list_studies())}"
         )
-    study = load_study(path)
+    study = study or load_study(path)
     return evaluate(
         study,
         hardware=hardware,

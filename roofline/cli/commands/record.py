@@ -11,8 +11,9 @@ __all__ = ["command"]
 
 @click.command()
 @click.argument("study")
+@click.option("-o", "output", type=click.Path(path_type=Path), help="Folder to record into.")
 @click.option(
-    "-o", "output", required=True, type=click.Path(path_type=Path), help="Folder to record into."
+    "--explorer", is_flag=True, help="Trace the programs of a recorded folder by neuron-explorer."
 )
 @click.option("--variant", "variants", multiple=True, help="Only this variant; may be repeated.")
 @click.option("--core", type=int, default=0, show_default=True, help="Logical NeuronCore.")
@@ -26,7 +27,7 @@ __all__ = ["command"]
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     study: str,
-    output: Path,
+    output: Path | None,
     variants: tuple[str, ...],
     core: int,
     active: int,
@@ -34,6 +35,7 @@ def command(
     warmup: int,
     repeats: int,
     *,
+    explorer: bool,
     no_dge: bool,
     require_device: bool,
     trust: bool,
@@ -42,25 +44,33 @@ def command(
     """Record STUDY: a study folder, or the name of a study that ships with roofline.
 
     On a Trainium host with TorchNeuron the device is traced; elsewhere the host side is recorded,
-    and what is missing is said.
+    and what is missing is said. With --explorer STUDY is a recorded folder, and each of its
+    programs is traced by itself.
     """
     import json
 
+    from roofline.record.explorer import capture_programs
     from roofline.record.run import record
     from roofline.record.schedule import Schedule
     from roofline.report.recording import recording_record, recording_text
 
-    schedule = Schedule(repeats=repeats, wait=wait, warmup=warmup, active=active)
-    for run in record(
-        study,
-        output,
-        variants=variants,
-        schedule=schedule,
-        core=core,
-        dge=not no_dge,
-        require_device=require_device,
-        trust=trust,
-    ):
+    if explorer:
+        output = Path(study)
+        runs = capture_programs(output, dge=not no_dge)
+    elif output is None:
+        raise click.UsageError("Missing option '-o': the folder to record into.")
+    else:
+        runs = record(
+            study,
+            output,
+            variants=variants,
+            schedule=Schedule(repeats=repeats, wait=wait, warmup=warmup, active=active),
+            core=core,
+            dge=not no_dge,
+            require_device=require_device,
+            trust=trust,
+        )
+    for run in runs:
         click.echo(f"recorded {run.folder}", err=True)
     if as_json:
         click.echo(json.dumps(recording_record(output), indent=1))

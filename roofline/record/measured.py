@@ -1,0 +1,122 @@
+"""The study of a recorded folder, with the times that were recorded on a device."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from roofline.captures.registry import open_capture
+from roofline.clocks import Clock
+from roofline.record.manifest import Manifest, Run, load_manifest
+from roofline.study.load import load_study
+from roofline.study.study import CaptureRef, Config, Measurement, OpTime, Source, Study
+
+__all__ = ["measured_study", "study_of"]
+
+_KEY = "recording"
+
+
+def study_of(folder: Path) -> Study | None:
+    """Return the copy of the study that was recorded, ``None`` where there is none."""
+    return load_study(folder / "study") if (folder / "study").is_dir() else None
+
+
+def measured_study(folder: str | Path) -> Study | None:
+    """Return the study with the recorded times instead of its own; ``None`` if there are none.
+
+    Times of a host without a device are left out: they say nothing about Trainium. Of each run the
+    median of its steps stands for the device's and the dispatch window's clock, and the median of
+    its unprofiled calls for the host's.
+    """
+    root = Path(folder)
+    root = root if root.is_dir() else root.parent
+    manifest = load_manifest(root)
+    study = study_of(root)
+    if study is None or manifest.device != "neuron":
+        return None
+    measurements = [one for run in manifest.run for one in _times(root, study, run)]
+    if not measurements:
+        return None
+    return replace(
+        study,
+        measurements=tuple(measurements),
+        captures=tuple(ref for run in manifest.run for ref in _captures(root, study, run)),
+        configs=tuple(dict.fromkeys(one.config for one in measurements)),
+        sources={_KEY: _source(manifest)},
+    )
+
+
+def _source(manifest: Manifest) -> Source:
+    versions = ", ".join(f"{name} {text}" for name, text in manifest.versions.items())
+    where = manifest.instance_type or manifest.device
+    return Source(key=_KEY, title=f"recorded on {where}", date=manifest.created[:10], note=versions)
+
+
+def _config(run: Run) -> Config:
+    return Config(params=tuple(run.params.items()), dtype=run.dtype)
+
+
+def _times(root: Path, study: Study, run: Run) -> list[Measurement]:
+    if run.variant not in {variant.name for variant in study.variants}:
+        return []
+
+    def time(values: Sequence[float], clock: str, *, profiled: bool) -> list[Measurement]:
+        if not values or min(values) <= 0:
+            return []
+        return [
+            Measurement(
+                variant=run.variant,
+                config=_config(run),
+                time_s=statistics.median(values),
+                clock=Clock(key=clock, profiled=profiled),
+                source=_KEY,
+                label=clock,
+                n=len(values),
+                ops=_ops(root, run) if clock == "framework_window" else (),
+                note=f"median of {len(values)}",
+            )
+        ]
+
+    return [
+        *time(run.window_s, "framework_window", profiled=True),
+        *time(run.device_s, "device_execution", profiled=True),
+        *time(run.host_wall_s, "host_wall", profiled=False),
+    ]
+
+
+def _ops(root: Path, run: Run) -> tuple[OpTime, ...]:
+    """Return launches and window a step of each operator."""
+    from roofline.analysis.launches import launches
+
+    result = launches(open_capture(root / run.trace), warmup=0)
+    steps = max(1, result.attrs["steps_used"])
+    return tuple(
+        OpTime(
+            name=f"{name} {shapes}",
+            count=int(count) // steps,
+            time_s=int(window) * 1e-9 / steps,
+        )
+        for name, shapes, count, window in zip(
+            result["op_name"].values.tolist(),
+            result["op_shapes"].values.tolist(),
+            result["op_launches"].values.tolist(),
+            result["op_window_ns"].values.tolist(),
+            strict=True,
+        )
+        if count >= steps
+    )
+
+
+def _captures(root: Path, study: Study, run: Run) -> list[CaptureRef]:
+    if run.variant not in {variant.name for variant in study.variants}:
+        return []
+    paths = [run.trace, *run.device_traces]
+    return [
+        CaptureRef(
+            variant=run.variant, config=_config(run), path=root / path, source=_KEY, label=path
+        )
+        for path in paths
+        if path
+    ]
