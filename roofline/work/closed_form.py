@@ -145,7 +145,6 @@ _ALIASES: Final = {
     "layer_norm": "layernorm",
     "matmul_fp32_fp16_fp8": "matmul",
     "linear": "matmul",
-    "mean_reduction": "mean",
     "matrix_copy": "copy",
     "vector_add": "add",
     "sdpa": "attention",

@@ -20,7 +20,7 @@ from roofline.work.registry import op_key, user_registered
 from roofline.work.trace import unread
 from roofline.work.work import Work
 
-__all__ = ["WHOLE", "Counter"]
+__all__ = ["WHOLE", "Counter", "in_backward", "run_recorded", "taken_apart"]
 
 WHOLE: Final = frozenset({"rms_norm", "scaled_dot_product_attention"})
 """Composite operators that a Neuron backend runs as one; torch would show their parts.
@@ -103,16 +103,14 @@ class _Dispatch(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return out
         composite = self._composite.get(func)
         if composite is None:
-            composite = self._composite[func] = is_composite(func) and not _keeps(
-                operator_name(func)
-            )
+            composite = self._composite[func] = taken_apart(func)
         if composite:  # inference mode hands these over undecomposed
             with self:
                 out = func.decompose(*args, **kwargs)
             if out is not NotImplemented:
                 return out
         out = func(*args, **kwargs)
-        if _in_backward():
+        if in_backward():
             outer, recorder.module = recorder.module, "backward"
             recorder.record(func, args, kwargs, out)
             recorder.module = outer
@@ -121,10 +119,22 @@ class _Dispatch(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return out
 
 
+def taken_apart(func: Any) -> bool:
+    """Return whether an operator counts as its parts: it is composite and not kept whole."""
+    return is_composite(func) and not _keeps(operator_name(func))
+
+
+def run_recorded(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
+    """Run an operator, record the operators it is made of, and return what it returns."""
+    with _Dispatch(recorder):
+        return func(*args, **kwargs)
+
+
 _graph_task: Callable[[], int] = getattr(torch._C, "_current_graph_task_id", lambda: -1)
 
 
-def _in_backward() -> bool:
+def in_backward() -> bool:
+    """Return whether the autograd engine is running."""
     return _graph_task() != -1
 
 
@@ -149,6 +159,8 @@ class Counter:
             register_module_forward_pre_hook(self._enter_module),
             register_module_forward_hook(self._leave_module, always_call=True),
         ]
+        self._attention = torch.nn.functional.scaled_dot_product_attention
+        torch.nn.functional.scaled_dot_product_attention = self._whole_attention
         self._modes = [_Functions(self.recorder), _Dispatch(self.recorder)]
         for mode in self._modes:
             mode.__enter__()
@@ -162,10 +174,21 @@ class Counter:
         trace: TracebackType | None,
     ) -> None:
         ACTIVE.remove(self.recorder)
+        torch.nn.functional.scaled_dot_product_attention = self._attention
         for mode in reversed(self._modes):
             mode.__exit__(kind, error, trace)
         for hook in self._hooks:
             hook.remove()
+
+    def _whole_attention(self, *args: Any, **kwargs: Any) -> Any:
+        # torch calls no function mode inside its own functions (multi_head_attention_forward)
+        if self.recorder.paused:
+            return self._attention(*args, **kwargs)
+        name = "scaled_dot_product_attention"
+        with self.recorder.pause():
+            out = _run_whole(name, self._attention, args, kwargs)
+        self.recorder.record(name, args, kwargs, out)
+        return out
 
     def _enter_module(self, module: torch.nn.Module, _: Any) -> None:
         name = self._names.get(id(module))

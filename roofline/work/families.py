@@ -114,6 +114,7 @@ for _name, _build in (
     ("swiglu", _swiglu),
     ("copy", _copy),
     ("mean", _reduce("mean")),
+    ("mean_reduction", _reduce("mean", "fp32")),  # the result in fp32, whatever comes in
     ("sum", _reduce("sum")),
     ("max", _reduce("amax")),
     ("cross_entropy", _cross_entropy),

@@ -6,7 +6,7 @@ Fake tensors hold no data; on the CPU device the capture keeps attention and nor
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from typing import Any, Final
 
 import torch
@@ -14,7 +14,9 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from roofline.dtypes import dtype_key
 from roofline.errors import RooflineError, WorkError
+from roofline.work.counter import in_backward, run_recorded, taken_apart
 from roofline.work.recorder import Recorder
+from roofline.work.registry import op_key
 from roofline.work.specs import TensorSpec
 from roofline.work.stand_in import map_tensors, modules_of, swapped, torch_dtype
 from roofline.work.work import Work
@@ -32,7 +34,7 @@ def count_graphs(
     name: str,
 ) -> Work:
     """Return the ``Work`` of the captured graphs, one launch each, with their fusion regions."""
-    fake_mode = FakeTensorMode()
+    fake_mode = _Outside(allow_non_fake_inputs=True)
     hosts: set[str] = set()
     on_device = _any_device(inputs, keywords)
 
@@ -56,9 +58,8 @@ def count_graphs(
     with ExitStack() as stack:
         for module in modules_of(fn):
             stack.enter_context(swapped(module, fake))
-        stack.enter_context(fake_mode)
         try:
-            results, launches = capture(fn, args, named, recorder)
+            results, launches = capture(fn, args, named, recorder, fake_mode)
         except RooflineError:
             raise
         except Exception as error:
@@ -101,13 +102,48 @@ def _any_device(*values: Any) -> bool:
     return any(found)
 
 
+class _Outside(FakeTensorMode):  # type: ignore[no-untyped-call]
+    """Fake tensors that tell of operators that run outside captured graphs."""
+
+    seen: Callable[[Any, Any, Any, Any], None] | None = None
+    inside = False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        outer, self.inside = self.inside, True  # operators may be run by their decompositions
+        try:
+            out = super().__torch_dispatch__(func, types, args, kwargs or {})
+        finally:
+            self.inside = outer
+        tracing = torch._guards.TracingContext.try_get() is not None
+        if self.seen is not None and not outer and not tracing:
+            self.seen(func, args, kwargs or {}, out)
+        return out
+
+
 def _compiled(
-    fn: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any], recorder: Recorder
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    named: dict[str, Any],
+    recorder: Recorder,
+    fake_mode: _Outside,
 ) -> tuple[set[int], list[int]]:
     from functorch.compile import make_boxed_func
     from torch._dynamo.backends.common import aot_autograd
 
     launches: list[int] = []
+    updated: set[int] = set()
+    depth: list[None] = []
+    steps = recorder.trace.steps
+
+    def eager(func: Any, args: Any, kwargs: Any, out: Any) -> None:
+        if depth and op_key(func.name()) == "copy":
+            # a captured graph hands inputs it updates back as results; the device updates in place
+            updated.add(recorder.value_of(args[1]))
+        elif not recorder.paused:
+            # after a graph break, what was not captured runs operator by operator
+            recorder.module = "backward" if in_backward() else ""
+            recorder.record(func, args, kwargs, out)
+            launches.append(len(steps))
 
     def keep(module: torch.fx.GraphModule, where: str) -> Any:
         # counted when it runs: a graph that runs twice is two launches, an unused one none
@@ -116,8 +152,9 @@ def _compiled(
             for node, operand in zip(inside, operands, strict=True):
                 _same(recorder, operand, node.meta.get("val"))
             outputs = _record(recorder, module.graph, where)
-            launches.append(len(recorder.trace.steps))
-            out = module.forward(*operands)
+            launches.append(len(steps))
+            with recorder.pause():
+                out = module.forward(*operands)
             for returned, recorded in zip(out, outputs, strict=True):
                 _same(recorder, recorded, returned)
             return out
@@ -127,17 +164,33 @@ def _compiled(
     def run(*args: Any, **named: Any) -> Any:
         return fn(*args, **named)
 
-    backend = aot_autograd(
+    compile_graph = aot_autograd(
         fw_compiler=lambda module, _: keep(module, ""),
         bw_compiler=lambda module, _: keep(module, "backward"),
     )
+
+    def backend(module: torch.fx.GraphModule, examples: Any) -> Callable[..., Any]:
+        compiled = compile_graph(module, examples)
+
+        def run_graph(*operands: Any) -> Any:
+            depth.append(None)
+            try:
+                return compiled(*operands)
+            finally:
+                depth.pop()
+
+        return run_graph
+
     # a cached compilation of the same function would hand over no graph
     torch._dynamo.reset()
+    fake_mode.seen = eager
     try:
-        out = torch.compile(run, backend=backend)(*args, **named)
+        with fake_mode:
+            out = torch.compile(run, backend=backend)(*args, **named)
     finally:
+        fake_mode.seen = None
         torch._dynamo.reset()
-    return recorder.values_in(out), launches
+    return recorder.values_in(out) | updated, launches
 
 
 def _same(recorder: Recorder, known: Any, new: Any) -> None:
@@ -150,10 +203,19 @@ def _placeholders(graph: torch.fx.Graph) -> list[torch.fx.Node]:
 
 
 def _exported(
-    fn: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any], recorder: Recorder
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    named: dict[str, Any],
+    recorder: Recorder,
+    fake_mode: _Outside,
 ) -> tuple[set[int], list[int]]:
     module = fn if isinstance(fn, torch.nn.Module) else _Wrapper(fn)
-    outputs = _record(recorder, torch.export.export(module, args, named, strict=False).graph)
+    with fake_mode:
+        graph = torch.export.export(module, args, named, strict=False).graph
+    values = [_value(node) for node in graph.nodes]
+    fakes = [v for v in values if isinstance(v, torch._subclasses.FakeTensor)]
+    with fakes[0].fake_mode if fakes else nullcontext():  # export has a mode of its own
+        outputs = _record(recorder, graph, apart=True)
     return recorder.values_in(outputs), [len(recorder.trace.steps)]
 
 
@@ -161,6 +223,7 @@ class _Wrapper(torch.nn.Module):
     def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__()
         self.fn = fn
+        self.used = torch.nn.ModuleList(modules_of(fn))  # their parameters become inputs
 
     def forward(self, *args: Any, **named: Any) -> Any:
         return self.fn(*args, **named)
@@ -173,8 +236,13 @@ _CALLS_ONCE: Final = frozenset(str.split(
 """Higher-order operators that run the graph they are given once; others are counted by name."""
 
 
-def _record(recorder: Recorder, graph: torch.fx.Graph, where: str = "") -> list[Any]:
-    """Record the operators of a graph and return the fake tensors it hands back."""
+def _record(
+    recorder: Recorder, graph: torch.fx.Graph, where: str = "", *, apart: bool = False
+) -> list[Any]:
+    """Record the operators of a graph and return the fake tensors it hands back.
+
+    ``apart`` takes composite operators apart, which export keeps.
+    """
     outputs: list[Any] = []
     for node in graph.nodes:
         if node.op == "output":
@@ -187,12 +255,17 @@ def _record(recorder: Recorder, graph: torch.fx.Graph, where: str = "") -> list[
                 given = [_value(a) for a in operands if a.op != "get_attr" or "val" in a.meta]
                 for operand, place in zip(given, _placeholders(inner), strict=False):
                     _same(recorder, operand, _value(place))
-                made = _record(recorder, inner, where)
+                made = _record(recorder, inner, where, apart=apart)
                 for known, new in zip(made, _listed(_outputs(node)), strict=False):
                     _same(recorder, known, new)
                 continue
             args = torch.fx.map_arg(node.args, _value)
             kwargs = torch.fx.map_arg(node.kwargs, _value)
+            if apart and taken_apart(node.target):
+                parts = run_recorded(recorder, node.target, args, kwargs)
+                for known, new in zip(_listed(parts), _listed(_outputs(node)), strict=False):
+                    _same(recorder, known, new)
+                continue
             recorder.record(node.target, args, kwargs, _outputs(node))
     return outputs
 

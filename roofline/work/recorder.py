@@ -5,16 +5,17 @@ Importing this module imports torch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from roofline.dtypes import DTYPES, dtype_key
 from roofline.errors import MissingFormulaError
+from roofline.work.formulas.norms import batch_norm
 from roofline.work.formulas.pointwise import elementwise_cost
 from roofline.work.formulas.reductions import reduction_cost
 from roofline.work.registry import Call, Cost, Formula, count_of, find_formula, op_key
@@ -28,6 +29,10 @@ _POINTWISE = getattr(torch.Tag, "pointwise", None)
 _REDUCTION = getattr(torch.Tag, "reduction", None)  # newer than the oldest torch supported
 
 
+_UPDATES_UNSAID: Final = dict.fromkeys(("native_batch_norm", "cudnn_batch_norm"), (3, 4))
+"""Positions of arguments that operators update although their schema does not say so."""
+
+
 class _Operator(NamedTuple):
     name: str
     formula: Formula | None
@@ -35,6 +40,7 @@ class _Operator(NamedTuple):
     may_copy: bool
     out_names: frozenset[str]
     copies: bool
+    updates: tuple[int, ...] = ()
 
 
 class _Kept(NamedTuple):
@@ -94,7 +100,7 @@ class Recorder:
             use, _ = self._use(tensor)
             self._hidden.append(use._replace(bytes=0, part="hidden"))
 
-    def record(self, func: Any, args: Iterable[Any], kwargs: Mapping[str, Any], out: Any) -> None:
+    def record(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> None:
         """Add one call. ``func`` is a torch operator, or the name of one."""
         operator = self._operators.get(func) or self._describe(func)
         if operator.free:
@@ -111,6 +117,12 @@ class Recorder:
         writes: list[Use] = []
         results: list[Any] = []
         outputs = tuple(self._plain(item, writes, results) for item in _flat(out))
+        for position in operator.updates:
+            if position < len(args) and not (operator.formula is batch_norm and not args[5]):
+                for tensor in _flat(args[position]):
+                    use, _ = self._use(tensor)
+                    if all(use.value != other.value for other in writes):
+                        writes.append(use)
         if self._hidden and not self.paused:
             writes += self._hidden
             self._hidden = []
@@ -206,22 +218,37 @@ class Recorder:
 
     def _describe(self, func: Any) -> _Operator:
         name = func if isinstance(func, str) else operator_name(func)
+        if name.startswith("prim::"):  # questions about a tensor
+            operator = self._operators[func] = _Operator(
+                name, None, True, False, frozenset(), False
+            )
+            return operator
         schema = getattr(func, "_schema", None)
         view = may_copy = False
         outs: frozenset[str] = frozenset()
+        updates: tuple[int, ...] = ()
         if schema is not None:
             aliases = [r.alias_info for r in schema.returns]
             view = any(a is not None and not a.is_write for a in aliases)
             # reshape, to, contiguous ...: a view where it can be, else a copy
             may_copy = view and is_composite(func)
             outs = frozenset(a.name for a in schema.arguments if getattr(a, "is_out", False))
+            updates = tuple(
+                index
+                for index, argument in enumerate(schema.arguments)
+                if argument.alias_info is not None
+                and argument.alias_info.is_write
+                and argument.name not in outs
+            )
+            if op_key(name) in _UPDATES_UNSAID:
+                updates = _UPDATES_UNSAID[op_key(name)]
         formula = (
             find_formula("clone" if may_copy else name)
             or _formula_of_torch(func)
             or _formula_by_tag(getattr(func, "tags", ()))
         )
         operator = _Operator(
-            name, formula, view and not may_copy, may_copy, outs, op_key(name) == "copy"
+            name, formula, view and not may_copy, may_copy, outs, op_key(name) == "copy", updates
         )
         self._operators[func] = operator
         return operator
@@ -230,8 +257,10 @@ class Recorder:
 def is_composite(func: Any) -> bool:
     """Return whether torch takes the operator apart before it reaches a device."""
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
-    return isinstance(func, torch._ops.OpOverload) and has_kernel(
-        operator_name(func), "CompositeImplicitAutograd"
+    return (
+        isinstance(func, torch._ops.OpOverload)
+        and func.namespace != "prim"
+        and bool(has_kernel(operator_name(func), "CompositeImplicitAutograd"))
     )
 
 

@@ -88,6 +88,7 @@ def work_to_dict(work: Work, by: str = "op") -> dict[str, Any]:
         "flops_by_class": {key: work.flops.get(key, 0) for key in CLASSES},
         "tensor_flops_by_dtype": work.tensor_flops,
         "element_passes": work.element_passes,
+        "element_passes_by_usual_engine": work.passes_by_engine,
         "element_passes_minimal": work.element_passes_minimal,
         "minimal_read_bytes": work.minimal_read_bytes,
         "minimal_write_bytes": work.minimal_write_bytes,

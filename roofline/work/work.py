@@ -132,6 +132,15 @@ class Work:
         return sum(op.element_passes for op in self.ops)
 
     @property
+    def passes_by_engine(self) -> dict[str, int]:
+        """Element-passes of the operators on the engine that usually takes them."""
+        total: dict[str, int] = {}
+        for op in self.ops:
+            if op.usual_engine:
+                total[op.usual_engine] = total.get(op.usual_engine, 0) + op.element_passes
+        return total
+
+    @property
     def minimal_bytes(self) -> int:
         """Bytes with each input read once and each output written once."""
         return self.minimal_read_bytes + self.minimal_write_bytes

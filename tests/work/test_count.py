@@ -130,8 +130,77 @@ def test_forward_and_backward(name: str) -> None:
     compiled = count(step, *inputs(), mode="compiled", strict=True)
     assert eager.total_flops > 2 * forward.total_flops
     assert compiled.total_flops == eager.total_flops
-    assert compiled.launches == 2
+    assert compiled.launches == 3  # forward, the gradient of the result (ones), backward
+    assert compiled.minimal_bytes == eager.minimal_bytes
     assert {op.module for op in eager.ops} >= {"backward"}
+
+
+def test_what_is_not_captured_counts_operator_by_operator() -> None:
+    @torch._dynamo.disable
+    def outside(x: torch.Tensor) -> torch.Tensor:
+        return torch.sin(x) * 3
+
+    def partly(x: torch.Tensor) -> torch.Tensor:
+        return outside(torch.exp(x)) + 1
+
+    def broken(x: torch.Tensor) -> torch.Tensor:
+        y = torch.exp(x) * 2
+        torch._dynamo.graph_break()
+        return (y + 1).sum()
+
+    x = meta(4, 8, dtype="fp32")
+    for fn, launches in ((partly, 4), (broken, 2)):
+        compiled, eager = count(fn, x, mode="compiled"), count(fn, x)
+        assert compiled.flops == eager.flops
+        assert compiled.launches == launches
+        assert compiled.minimal_bytes == eager.minimal_bytes
+
+
+def test_attention_inside_torchs_own_modules_stays_whole() -> None:
+    attention = nn.MultiheadAttention(32, 4, batch_first=True)
+
+    def attend(x: torch.Tensor) -> torch.Tensor:
+        return attention(x, x, x, need_weights=False)[0]
+
+    works = [count(attend, meta(2, 8, 32, dtype="fp32"), mode=mode) for mode in MODES]
+    assert len({work.total_flops for work in works}) == 1
+    assert "scaled_dot_product_attention" in {op.name for op in works[0].ops}
+
+
+def test_fake_tensors_count_like_meta_tensors() -> None:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        x, w = torch.empty(4, 512, dtype=torch.bfloat16), torch.empty(512, dtype=torch.bfloat16)
+        work = count(naive, x, w)
+    assert (work.total_flops, work.dispatched_bytes, work.launches) == (8_200, 33_840, 6)
+
+
+def test_real_tensors_count_alike_and_give_results() -> None:
+    x, w = torch.ones(4, 512, dtype=torch.bfloat16), torch.ones(512, dtype=torch.bfloat16)
+    with Counter() as counter:
+        out = naive(x, w)
+    assert counter.work().dispatched_bytes == 33_840
+    assert float(out[0, 0]) == pytest.approx(1.0, rel=1e-2)  # bf16 keeps 8 bits
+
+
+def test_a_very_large_model_needs_no_memory() -> None:
+    with torch.device("meta"):
+        block = LlamaBlock(width=16_384, heads=128, hidden=53_248).to(torch.bfloat16)
+    inputs = LlamaBlock.inputs(batch=1, length=8_192, width=16_384, heads=128)
+    work = count(block, *inputs)
+    weights = 4 * 16_384**2 + 3 * 16_384 * 53_248
+    attention = 4 * 8_192**2 * 16_384
+    assert work.flops["matmul"] == 2 * weights * 8_192 + attention
+    assert work.minimal_read_bytes > 2 * weights
+
+
+def test_per_engine_work_adds_up() -> None:
+    for name, (make, inputs) in BLOCKS.items():
+        work = count(make(), *inputs())
+        engines = work.passes_by_engine
+        assert sum(engines.values()) == work.element_passes, name
+        assert set(engines) <= {"vector", "scalar", "gpsimd"}
 
 
 def test_every_parameter_gradient_is_written() -> None:

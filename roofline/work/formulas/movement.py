@@ -206,6 +206,40 @@ def scatter(call: Call) -> Cost:
     )
 
 
+@formula("_embedding_bag", "embedding_bag", "_embedding_bag_forward_only")
+def embedding_bag(call: Call) -> Cost:
+    """One addition per gathered element but the first of each bag (and a division for a mean)."""
+    table, indices = call.tensor(0), call.tensor(1)
+    outputs = call.outputs or _outputs(call)
+    picked = indices.numel * table.shape[-1]
+    means = call.argument(4, "mode", 0) == 1
+    return Cost(
+        flops={"reduction": picked if means else picked - outputs[0].numel},
+        passes=picked,
+        engines=("gpsimd", "vector"),
+        usual_engine="gpsimd",
+        family="gather",
+        read_bytes=TensorSpec((picked,), table.dtype).bytes + indices.bytes,
+        write_bytes=outputs[0].bytes,
+        outputs=outputs,
+    )
+
+
+@formula("upsample_bilinear2d", "upsample_linear1d", "upsample_bicubic2d", "upsample_trilinear3d")
+def interpolate(call: Call) -> Cost:
+    """A weighted sum of W neighbours per result: W products and W - 1 additions."""
+    out = _outputs(call)[0]
+    neighbours = {"upsample_linear1d": 2, "upsample_bilinear2d": 4, "upsample_bicubic2d": 16}
+    each = 2 * neighbours.get(call.key, 8) - 1
+    return Cost(
+        flops={"elementwise": each * out.numel},
+        passes=(each + 1) // 2 * out.numel,
+        engines=("vector", "gpsimd"),
+        fixed=True,
+        outputs=(out,),
+    )
+
+
 @formula("embedding_dense_backward", "index_select_backward", "gather_backward",
          "slice_backward", "select_backward", "unfold_backward",
          "upsample_nearest2d_backward")  # fmt: skip
@@ -234,7 +268,7 @@ def random(call: Call) -> Cost:
     outputs = _outputs(call)
     n = outputs[0].numel if outputs else 0
     drops = "dropout" in call.key
-    if drops and not call.argument(2, "train", True):
+    if drops and not (call.argument(2, "train", True) and call.argument(1, "p", 0.5)):
         return Cost(family="view", engines=(), usual_engine="", read_bytes=0, write_bytes=0,
                     outputs=outputs)  # fmt: skip
     return Cost(

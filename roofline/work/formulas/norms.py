@@ -140,12 +140,17 @@ def batch_norm(call: Call) -> Cost:
     training = _trains(call)
     if training:
         cost = _norm(call, n, channels, square_only=False, weight=weight, bias=bias, passes=2)
-        running = 6 * channels if _has_running(call) else 0  # two moving averages of 3 operations
+        # two moving averages of 3 operations; functional forms have them among their outputs
+        running = 6 * channels if _has_running(call) else 0
+        written = sum(spec.bytes for spec in cost.outputs)
+        if running and "functional" not in call.key:
+            written += sum(call.argument(i, name).bytes for i, name in _RUNNING)
         return Cost(
             flops={**cost.flops, "elementwise": cost.flops["elementwise"] + running},
             passes=cost.passes,
             family="norm",
             fixed=True,
+            write_bytes=written,
             outputs=cost.outputs,
         )
     return Cost(
@@ -166,6 +171,9 @@ def _trains(call: Call) -> bool:
     if "with_update" in call.key:
         return True
     return bool(call.argument(5, "training", True))
+
+
+_RUNNING = ((3, "running_mean"), (4, "running_var"))
 
 
 def _has_running(call: Call) -> bool:

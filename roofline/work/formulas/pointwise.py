@@ -82,6 +82,7 @@ _BACKWARD: Final[dict[str, tuple[int, int]]] = {
 }
 
 _MULTI: Final[dict[str, int]] = {
+    "fma": 2,
     "addcmul": 3,
     "addcdiv": 3,
     "lerp": 3,
