@@ -42,6 +42,7 @@ def count(
         raise OptionalDependencyError(
             'counting a function needs torch: pip install "roofline[torch]"'
         ) from error
+    fn = getattr(fn, "_orig_mod", fn)  # a module that torch.compile has wrapped
     title = name or getattr(fn, "__name__", type(fn).__name__)
     with causal_convention(causal):
         if mode in ("compiled", "export"):

@@ -5,6 +5,7 @@ Importing this module imports torch.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -197,11 +198,15 @@ class Recorder:
         if number < 0:
             number = self._values[address] = self._next()
             self._references.append(StorageWeakRef(storage))  # type: ignore[no-untyped-call]
-        if size == kept.bytes or kept.spec.dtype.startswith("mx"):
+        if size == kept.bytes and tensor.is_contiguous():
             return Use(number, kept.spec, kept.bytes), mark
-        part = (tensor.storage_offset(), shape, tensor.stride())
+        strides = tensor.stride()
+        part = (tensor.storage_offset(), shape, strides)
         self.trace.sizes[number] = size
         used = min(kept.bytes, size)
+        if 0 in strides:  # expanded: each element is there once
+            once = [n for n, stride in zip(kept.spec.shape, strides, strict=True) if stride]
+            used = min(used, DTYPES[kept.spec.dtype].bytes_for(math.prod(once)))
         return Use(number, kept.spec, used, part), (*mark, used)
 
     def _next(self) -> int:

@@ -167,6 +167,59 @@ def test_attention_inside_torchs_own_modules_stays_whole() -> None:
     assert "scaled_dot_product_attention" in {op.name for op in works[0].ops}
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_compiled_functions_and_modules_count_like_plain_ones(mode: str) -> None:
+    x = meta(4, 8, dtype="fp32")
+    function = torch.compile(lambda x: torch.exp(x) * 2, backend="eager")
+    module = torch.compile(nn.Linear(8, 4), backend="eager")
+    assert count(function, x, mode=mode).total_flops == 64
+    assert count(module, x, mode=mode).flops["matmul"] == 2 * 4 * 8 * 4
+
+
+def test_nested_blocks_each_count_what_runs_inside() -> None:
+    x, q = meta(4, 8), meta(1, 2, 16, 8)
+    with Counter() as outer:
+        torch.exp(x)
+        with Counter() as inner:
+            torch.exp(x)
+            F.scaled_dot_product_attention(q, q, q)
+    assert outer.work().flops["special"] == inner.work().flops["special"] + 32
+    assert outer.work().flops["matmul"] == inner.work().flops["matmul"]
+    with pytest.raises(ZeroDivisionError), Counter():
+        raise ZeroDivisionError
+    assert F.scaled_dot_product_attention.__name__ == "scaled_dot_product_attention"
+    assert torch.utils._python_dispatch._get_current_dispatch_mode() is None
+
+
+def test_parts_of_tensors_are_read_as_parts() -> None:
+    x = meta(4, 8, dtype="fp32")
+    cases = [
+        (lambda x: x[:, :4] + x[:, 4:], 128 + 64),
+        (lambda x: x + x[0], 128 + 128),
+        (lambda x: x, 0),
+        (lambda x: x.view(8, 4).t(), 0),
+        (lambda x: x.fill_(0), 128),
+        (lambda x: x.add_(1), 128 + 128),
+        (lambda x: x[:2].clone(), 64 + 64),
+        (
+            lambda x: F.embedding(torch.empty(3, dtype=torch.int64, device="meta"), x),
+            3 * 8 + 2 * 96,
+        ),
+        (lambda x: x[:1].expand(4, 8) * 2, 32 + 128),
+    ]
+    for number, (fn, expected) in enumerate(cases):
+        assert count(fn, x).minimal_bytes == expected, number
+
+
+def test_collectives_are_bytes() -> None:
+    import torch.distributed._functional_collectives
+
+    x = meta(4, 8, dtype="fp32")
+    work = count(lambda x: torch.ops._c10d_functional.all_reduce(x, "sum", "group"), x, strict=True)
+    assert (work.total_flops, work.dispatched_bytes) == (0, 2 * 128)
+    assert work.ops[0].family == "collective"
+
+
 def test_fake_tensors_count_like_meta_tensors() -> None:
     from torch._subclasses.fake_tensor import FakeTensorMode
 
