@@ -7,8 +7,7 @@ from typing import Any
 
 from roofline.errors import OptionalDependencyError, WorkError
 from roofline.work.formulas.attention import causal_convention
-from roofline.work.trace import MODES
-from roofline.work.work import Work
+from roofline.work.work import MODES, Work
 
 __all__ = ["count"]
 

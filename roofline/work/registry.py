@@ -72,7 +72,9 @@ class Call:
     def out(self) -> TensorSpec:
         """The first output."""
         if not self.outputs:
-            raise WorkError(f"{self.name}: the output is not known from this signature")
+            raise WorkError(
+                f"{self.name}: its result does not follow from its inputs; give outputs"
+            )
         return self.outputs[0]
 
     def tensor(self, index: int) -> TensorSpec:

@@ -15,13 +15,14 @@ from typing import Any, Final
 
 from roofline.dtypes import dtype_key
 from roofline.errors import WorkError
-from roofline.work.registry import Call, count_of
+from roofline.work.registry import Call, count_of, op_key
 from roofline.work.specs import TensorSpec, parse_spec
 from roofline.work.trace import UNKNOWN, evaluate
 from roofline.work.work import OpCount
 
 __all__ = ["from_cache_key", "from_signature", "from_trace_inputs", "parse_cache_key"]
 
+_WHOLE_REDUCTIONS: Final = frozenset({"sum", "nansum", "mean", "prod"})
 _NO_TENSOR: Final = frozenset({"", "Scalar", "ScalarList", "None"})
 
 
@@ -53,6 +54,8 @@ def from_signature(
         if isinstance(error, WorkError):
             raise
         raise WorkError(f"{op}: these arguments do not fit the operator: {error}") from error
+    if not (call.outputs or cost.outputs) and cost.family not in ("view", "unknown"):
+        raise WorkError(f"{op}: its result does not follow from its inputs; give outputs")
     return count_of(call, cost, known=cost is not UNKNOWN)
 
 
@@ -87,6 +90,8 @@ def from_trace_inputs(name: str, dims: str, types: str, concrete: str = "") -> O
     if not isinstance(shapes, list) or len(shapes) != len(names) or len(values) != len(names):
         raise WorkError(f"{name}: input lists differ in length")
     arguments = [_argument(*entry) for entry in zip(shapes, names, values, strict=True)]
+    if op_key(name) in _WHOLE_REDUCTIONS and len(arguments) == 2:
+        arguments[1] = None  # this overload takes a dtype there, not a dimension
     return from_signature(name, _mark_host(arguments))
 
 

@@ -19,12 +19,9 @@ from roofline.work.passes import minimal_passes
 from roofline.work.regions import fuse, region_bytes, region_count, written_outside
 from roofline.work.registry import Call, Cost, find_formula
 from roofline.work.specs import TensorSpec
-from roofline.work.work import OpCount, Work
+from roofline.work.work import MODES, OpCount, Work
 
-__all__ = ["MODES", "UNKNOWN", "Step", "Trace", "Use", "evaluate", "unread"]
-
-MODES: Final = ("eager", "fused", "compiled", "export")
-"""Dispatched operators; one region; a compiled graph with its regions; an exported graph."""
+__all__ = ["UNKNOWN", "Step", "Trace", "Use", "evaluate", "unread"]
 
 UNKNOWN: Final = Cost(family="unknown", engines=(), usual_engine="", note="no formula", fixed=True)
 

@@ -8,10 +8,13 @@ from typing import Final
 
 from roofline.errors import WorkError
 
-__all__ = ["CLASSES", "CONVENTIONS", "OpCount", "Work"]
+__all__ = ["CLASSES", "CONVENTIONS", "MODES", "OpCount", "Work"]
 
 CLASSES: Final = ("matmul", "elementwise", "reduction", "special")
 """Classes of operations; ``matmul`` runs on the Tensor engine, the others on elements."""
+
+MODES: Final = ("eager", "fused", "compiled", "export")
+"""Dispatched operators; one region; a compiled graph with its regions; an exported graph."""
 
 CONVENTIONS: Final = (
     "a multiply-accumulate is 2 FLOP",

@@ -14,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from roofline.errors import MissingFormulaError, WorkError
 from roofline.work import Cost, Counter, count, parse_spec, register, unregister
 from roofline.work.closed_form import closed_form
-from roofline.work.trace import MODES
+from roofline.work.work import MODES
 from tests.work.blocks import LlamaBlock, ResNetBlock
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from roofline.work import count
-from roofline.work.trace import MODES
+from roofline.work.work import MODES
 
 
 def t(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:

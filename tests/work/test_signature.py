@@ -120,3 +120,80 @@ def test_mixed_inputs_multiply_in_the_wider_type() -> None:
     mixed = from_signature("aten::mm", ["8x8:fp8", "8x8:bf16"], outputs=["8x8:bf16"])
     assert mixed.tensor_flops == {"bf16": 1024}
     assert from_signature("aten::mm", ["8x8:int8", "8x8:int8"]).accumulate_dtype == "int32"
+
+
+TORCH_DTYPES = {"bf16": torch.bfloat16, "fp32": torch.float32, "int32": torch.int32,
+                "int64": torch.int64, "bool": torch.bool}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("op", "arguments"),
+    [
+        ("add", ["4x8:bf16", "8:bf16"]),
+        ("add", ["4x8:bf16", "8:fp32"]),
+        ("mul", ["4x8:int32", 2]),
+        ("mul", ["4x8:int32", 2.5]),
+        ("div", ["4x8:int32", "4x8:int32"]),
+        ("exp", ["4x8:int32"]),
+        ("sigmoid", ["4x8:bf16"]),
+        ("where", ["4x8:bool", "4x8:bf16", "8:bf16"]),
+        ("lt", ["4x8:bf16", "8:bf16"]),
+        ("sum", ["4x8:bf16", [-1], True]),
+        ("sum", ["4x8:int32", [-1]]),
+        ("mean", ["4x8:fp32", [0, 1]]),
+        ("amax", ["4x8:fp32", [0]]),
+        ("max", ["4x8:fp32", 1]),
+        ("argmax", ["4x8:fp32", 1]),
+        ("var", ["4x8:fp32", [1]]),
+        ("softmax", ["4x8:fp32", -1]),
+        ("cumsum", ["4x8:fp32", 1]),
+        ("sort", ["4x8:fp32"]),
+        ("topk", ["4x8:fp32", 3]),
+        ("mm", ["4x8:bf16", "8x6:bf16"]),
+        ("matmul", ["3x1x4x8:bf16", "2x8x6:bf16"]),
+        ("matmul", ["4x8:bf16", "8:bf16"]),
+        ("addmm", ["6:bf16", "4x8:bf16", "8x6:bf16"]),
+        ("linear", ["2x4x8:bf16", "6x8:bf16", "6:bf16"]),
+        ("conv2d", ["2x3x9x9:fp32", "4x3x3x3:fp32", None, [2, 2], [1, 1]]),
+        ("layer_norm", ["4x8:fp32", [8], "8:fp32", "8:fp32"]),
+        ("rms_norm", ["4x8:bf16", [8], "8:bf16"]),
+        ("embedding", ["100x8:bf16", "3x4:int64"]),
+        ("index_select", ["5x6:bf16", 0, "3:int64"]),
+        ("gather", ["5x6:bf16", 0, "5x6:int64"]),
+        ("clone", ["4x8:bf16"]),
+        ("mse_loss", ["4x8:fp32", "4x8:fp32", 1]),
+        ("mse_loss", ["4x8:fp32", "4x8:fp32", 0]),
+        ("scaled_dot_product_attention", ["1x2x8x4:bf16"] * 3),
+    ],
+)
+def test_inferred_results_are_those_of_torch(op: str, arguments: list[object]) -> None:
+    def made(argument: object) -> object:
+        if isinstance(argument, str):
+            shape, dtype = argument.split(":")
+            sizes = [int(size) for size in shape.split("x")]
+            return torch.empty(sizes, dtype=TORCH_DTYPES[dtype], device="meta")
+        return argument
+
+    fn = getattr(torch.ops.aten, op)
+    out = fn(*map(made, arguments))
+    results = out if isinstance(out, tuple) else (out,)
+    inferred = from_signature(op, arguments).outputs
+    names = {dtype: key for key, dtype in TORCH_DTYPES.items()}
+    assert list(inferred) == [(tuple(t.shape), names[t.dtype]) for t in results]
+
+
+@pytest.mark.parametrize(
+    ("op", "arguments"),
+    [
+        ("max_pool2d", ["1x2x8x8:fp32", [2, 2]]),
+        ("all_to_all_single", ["4x8:fp32"]),
+        ("quantize_per_tensor", ["4x8:fp32", 0.1, 0]),
+        ("_scaled_mm", ["32x32:fp8", "32x16:fp8"]),
+        ("repeat", ["4x8:fp32", [2, 1]]),
+        ("native_layer_norm_backward", ["4x8:fp32", "4x8:fp32", [8], "4x1:fp32", "4x1:fp32"]),
+    ],
+)
+def test_results_that_do_not_follow_are_asked_for(op: str, arguments: list[object]) -> None:
+    name = f"_c10d_functional::{op}" if op == "all_to_all_single" else op
+    with pytest.raises(WorkError, match="give outputs"):
+        from_signature(name, arguments)

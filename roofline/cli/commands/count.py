@@ -9,8 +9,7 @@ import click
 
 from roofline.units import format_count, format_si
 from roofline.work.summary import GROUPINGS, rows_of, work_to_dict
-from roofline.work.trace import MODES
-from roofline.work.work import Work
+from roofline.work.work import MODES, Work
 
 
 @click.command("count")

@@ -107,9 +107,10 @@ def linear(call: Call) -> Cost:
 def scaled_mm(call: Call) -> Cost:
     """2 M N K in the storage dtype of the operands, and the scaling of the result."""
     left, right = call.tensor(0), call.tensor(1)
-    macs, shape = _mm_shapes(left, right)
-    out = call.outputs[0] if call.outputs else TensorSpec(shape, "bf16")
-    return matmul_cost(call, macs, out, extra=out.numel)
+    macs, _ = _mm_shapes(left, right)
+    if not call.outputs:
+        raise WorkError(f"{call.name}: its result has a dtype of its own; give outputs")
+    return matmul_cost(call, macs, call.out, extra=call.out.numel)
 
 
 @formula(

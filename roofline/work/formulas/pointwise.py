@@ -81,6 +81,8 @@ _BACKWARD: Final[dict[str, tuple[int, int]]] = {
     "masked_scale": (2, 0),
 }
 
+_MAKES_FLOATS: Final = frozenset({"div", "true_divide", "divide", *FUNCTIONS, *ACTIVATIONS})
+
 _MULTI: Final[dict[str, int]] = {
     "fma": 2,
     "addcmul": 3,
@@ -95,7 +97,13 @@ def _output(call: Call, dtype: str | None = None) -> TensorSpec:
         return call.outputs[0]
     tensors = call.inputs
     shape = broadcast_shapes(tuple(spec.shape for spec in tensors))
-    return TensorSpec(shape, dtype or promote(tensors))
+    if dtype is None:
+        # a condition does not decide the dtype; division and functions make floats of integers
+        dtype = promote(tensors[1:] if call.key == "where" and len(tensors) > 1 else tensors)
+        fractions = any(isinstance(arg, float) for arg in call.args)
+        if not dtype_of(dtype).is_float and (fractions or call.key in _MAKES_FLOATS):
+            dtype = "fp32"
+    return TensorSpec(shape, dtype)
 
 
 def elementwise_cost(

@@ -7,8 +7,10 @@ comparisons: what a scalar program executes.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Final
 
+from roofline.dtypes import dtype_of
 from roofline.work.registry import Call, Cost, formula
 from roofline.work.specs import TensorSpec
 
@@ -61,6 +63,8 @@ def reduction_cost(
 def fold(call: Call) -> Cost:
     """Sums, products, extremes: one operation fewer than elements, per output."""
     dtype = "bool" if call.key in _BOOL else "int64" if call.key in _INDEX else None
+    if call.key in ("sum", "nansum", "prod") and not dtype_of(call.tensor(0).dtype).is_float:
+        dtype = "int64"
     out = _output(call, dtype)
     return reduction_cost(call, out, call.tensor(0).numel - out.numel)
 
@@ -73,7 +77,10 @@ def extreme(call: Call) -> Cost:
     if len(call.inputs) > 1:
         return elementwise_cost(call, 1)
     out = _output(call)
-    return reduction_cost(call, out, call.tensor(0).numel - out.numel)
+    cost = reduction_cost(call, out, call.tensor(0).numel - out.numel)
+    if not call.outputs and call.argument(1, "dim") is not None:  # values and where they are
+        return replace(cost, outputs=(out, TensorSpec(out.shape, "int64")))
+    return cost
 
 
 @formula("mean", "nanmean")
@@ -209,6 +216,16 @@ def scan(call: Call) -> Cost:
     )
 
 
+def _sorted(call: Call) -> tuple[TensorSpec, ...]:
+    source = call.tensor(0)
+    if call.key == "topk":
+        shape = (*source.shape[:-1], call.argument(1, "k", source.shape[-1]))
+        return TensorSpec(shape, source.dtype), TensorSpec(shape, "int64")
+    if call.key in ("sort", "msort"):
+        return (source, TensorSpec(source.shape, "int64"))[: 1 + (call.key == "sort")]
+    return (TensorSpec(source.shape, "int64"),) if call.key == "argsort" else ()
+
+
 @formula("sort", "argsort", "msort", "topk", "unique", "_unique2", "searchsorted", "bucketize")
 def sorting(call: Call) -> Cost:
     """Comparisons of a merge: D ceil(log2 D) per row to sort, D ceil(log2 k) for the top k."""
@@ -228,5 +245,5 @@ def sorting(call: Call) -> Cost:
         usual_engine="gpsimd",
         family="sort",
         fixed=True,
-        outputs=call.outputs,
+        outputs=call.outputs or _sorted(call),
     )

@@ -30,7 +30,9 @@ def _loss(call: Call, arithmetic: int, functions: int = 0) -> Cost:
     # reduction: 0 none, 1 mean, 2 sum
     source = call.tensor(0)
     n = source.numel
-    out = call.outputs[0] if call.outputs else TensorSpec((), source.dtype)
+    whole = call.argument(2, "reduction", 1) not in (0, "none")
+    shape = () if whole else source.shape
+    out = call.outputs[0] if call.outputs else TensorSpec(shape, source.dtype)
     flops = {"elementwise": arithmetic * n}
     if functions:
         flops["special"] = functions * n
@@ -133,7 +135,7 @@ def _window(call: Call) -> int:
 def pooling(call: Call) -> Cost:
     """A window of W elements is W - 1 comparisons, or W operations for a mean."""
     window = _window(call)
-    out = call.outputs[0] if call.outputs else call.tensor(0)
+    out = call.out
     each = window if "avg" in call.key else window - 1
     return Cost(
         flops={"reduction": each * out.numel},
@@ -141,7 +143,7 @@ def pooling(call: Call) -> Cost:
         engines=("vector", "gpsimd"),
         family="reduction",
         fixed=True,
-        outputs=call.outputs or (out,),
+        outputs=call.outputs,
     )
 
 
@@ -150,9 +152,7 @@ def pooling(call: Call) -> Cost:
          "adaptive_max_pool1d")  # fmt: skip
 def adaptive_pooling(call: Call) -> Cost:
     """Every input element is added (or compared) once, and each result divided."""
-    source = call.tensor(0)
-    out = call.outputs[0] if call.outputs else source
-    return reduction_cost(call, out, source.numel)
+    return reduction_cost(call, call.out, call.tensor(0).numel)
 
 
 @formula("max_pool2d_with_indices_backward", "avg_pool2d_backward", "avg_pool3d_backward",
@@ -181,7 +181,7 @@ def pooling_backward(call: Call) -> Cost:
 )  # fmt: skip
 def quantize(call: Call) -> Cost:
     """Division by the scale, addition of the zero point, rounding, clamp: 5 per element."""
-    return elementwise_cost(call, 5, out=call.outputs[0] if call.outputs else call.tensor(0))
+    return elementwise_cost(call, 5, out=call.out)
 
 
 @formula("dequantize", "quantized_decomposed::dequantize_per_tensor",
@@ -189,7 +189,7 @@ def quantize(call: Call) -> Cost:
          "quantized_decomposed::dequantize_per_token", "dequantize_mx")  # fmt: skip
 def dequantize(call: Call) -> Cost:
     """Subtraction of the zero point and multiplication by the scale."""
-    return elementwise_cost(call, 2, out=call.outputs[0] if call.outputs else call.tensor(0))
+    return elementwise_cost(call, 2, out=call.out)
 
 
 @formula(*OPTIMIZERS)
