@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from roofline.captures.distinct import known_engine, map_distinct, memory_of
 from roofline.captures.explorer_schema import TIMES
+from roofline.captures.operand_text import FACTS, operand_columns
 from roofline.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _TO_NS: Final = {
 
 _SUM: Final = {"end_ts": ("start_ts", "duration_ns")}
 _DIFFERENCE: Final = {"duration_ns": ("end_ts", "start_ts")}
+_TOLD: Final = dict.fromkeys(FACTS, ("opcode", "operands", "bir_id"))
 _PLACES: Final = {"source_memory": "source", "dest_memory": "dest"}
 
 
@@ -60,6 +62,8 @@ def logical_names(layout: Layout) -> tuple[str, ...]:
     for derived, place in _PLACES.items():
         if derived not in names and place in names:
             names[derived] = None
+    if {"opcode", "operands"} <= set(names):
+        names.update(dict.fromkeys(FACTS))
     return tuple(names)
 
 
@@ -71,7 +75,7 @@ def physical_names(layout: Layout, wanted: Sequence[str]) -> list[str]:
         if held is not None:
             needed[held] = None
             continue
-        parts = _SUM.get(name) or _DIFFERENCE.get(name) or ()
+        parts = _SUM.get(name) or _DIFFERENCE.get(name) or _TOLD.get(name) or ()
         for part in (*parts, *((_PLACES[name],) if name in _PLACES else ())):
             if (physical := layout.find(part)) is not None:
                 needed[physical] = None
@@ -88,6 +92,7 @@ def normalise(table: pa.Table, layout: Layout, wanted: Sequence[str], where: str
     import pyarrow.compute as pc
 
     held: dict[str, pa.ChunkedArray] = {}
+    facts: dict[str, pa.Array] = {}
 
     def stored(name: str) -> pa.ChunkedArray | None:
         return column(name) if layout.find(name) is not None else None
@@ -110,7 +115,11 @@ def normalise(table: pa.Table, layout: Layout, wanted: Sequence[str], where: str
                     return operation(first, second)
         if name in _PLACES and (places := column(_PLACES[name])) is not None:
             return pa.chunked_array([map_distinct(places, memory_of, "string")])
-        return None
+        if name in FACTS and not facts:
+            opcode, operands, compiled = (stored(part) for part in _TOLD[name])
+            if opcode is not None and operands is not None:
+                facts.update(operand_columns(opcode, operands, compiled))
+        return pa.chunked_array([facts[name]]) if name in facts else None
 
     columns = {name: array for name in wanted if (array := column(name)) is not None}
     return pa.table(columns)
@@ -124,7 +133,7 @@ def _typed(column: pa.ChunkedArray, name: str, unit: str) -> pa.ChunkedArray:
     text = types.is_string(kind) or types.is_large_string(kind)
     if name in TIMES:
         return _nanoseconds(_whole(column), unit)
-    if name == "engine":
+    if name in ("engine", "update_source"):
         return pa.chunked_array([map_distinct(column, known_engine, "string")])
     if types.is_dictionary(kind) or text:
         if name.endswith(_NUMBERS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -51,7 +52,15 @@ SECTIONS: Final = frozenset(
 """Member names by which this format is recognised."""
 
 _WHOLE: Final = frozenset(
-    {"metadata", "model_info", "neff_header", "profile_info", "summary", "warnings"}
+    {
+        "dma_queues_info",
+        "metadata",
+        "model_info",
+        "neff_header",
+        "profile_info",
+        "summary",
+        "warnings",
+    }
 )
 _EXTRA: Final = (
     "layer_summary",
@@ -214,6 +223,19 @@ class _Document:
             return count
         return 1 if metadata.get("vnc_enabled") is False else None
 
+    def _queues(self) -> dict[int, str]:
+        """Return core * 1000 + index -> name, for the indices that belong to one queue."""
+        found: dict[int, set[str]] = {}
+        rows = self._values.get("dma_queues_info")
+        for row in rows if isinstance(rows, list) else []:
+            if not isinstance(row, dict):
+                continue
+            index, name = row.get("q_idx"), row.get("q_name")
+            core = re.fullmatch(r"sg(\d{1,3})", str(row.get("subgraph", "sg00")))
+            if isinstance(index, int) and isinstance(name, str) and core:
+                found.setdefault(int(core[1]) * 1000 + index, set()).add(name)
+        return {number: names.pop() for number, names in found.items() if len(names) == 1}
+
     def _walk(self, wanted: Mapping[str, tuple[Column, ...]]) -> None:
         """Walk the whole file once: index it, decode small sections and what is ``wanted``."""
         if self.walked:
@@ -255,8 +277,9 @@ class _Document:
         return FieldSink(self.path, section, fields)
 
     def _keep(self, tables: Mapping[str, tuple[Column, ...]], sink: FieldSink) -> None:
-        arrays, context = sink.columns(), Context(cores=self._cores())
+        arrays = sink.columns()
         for name, columns in tables.items():
+            context = Context(cores=self._cores(), queues=self._queues())
             built = build_columns(EVENTS[name], columns, arrays, context)
             have = self._columns.setdefault(name, {})
             have.update({column.name: built.get(column.name) for column in columns})

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from roofline.captures.distinct import known_engine, map_distinct, memory_of
+from roofline.captures.operand_text import FACTS, operand_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +25,10 @@ class Context:
 
     cores: int | None
     """Physical cores of the logical core; ``None`` when the file does not say."""
+    queues: Mapping[int, str] = field(default_factory=dict)
+    """Name of the DMA queue with a number (core * 1000 + index), where only one has it."""
+    memo: dict[str, Arrays] = field(default_factory=dict)
+    """Columns that are made together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +139,19 @@ def _raw_flops(arrays: Arrays, _: Context) -> pa.Array | None:
     return None if elements is None else pc.multiply(elements, 2)  # elements counts MACs
 
 
+_SEMAPHORE: Final = re.compile(r"S\[(\d+)\](?: \((.*)\))?")
+
+
+def _semaphore_number(text: str) -> str:
+    match = _SEMAPHORE.fullmatch(text)
+    return match[1] if match else text
+
+
+def _semaphore_name(text: str) -> str | None:
+    match = _SEMAPHORE.fullmatch(text)
+    return match[2] if match else None
+
+
 def _flag(name: str) -> Column:
     words = {"yes": True, "true": True, "no": False, "false": False}
     return Column(
@@ -150,6 +168,44 @@ def _queue_name(text: str) -> str | None:
     return (match["name"] if match else text) or None
 
 
+def _queue_names(arrays: Arrays, context: Context) -> pa.Array | None:
+    """Queue name from the row's own text, else from the list of queues."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    own = arrays.get("subgroup")
+    named = None if own is None else map_distinct(own, _queue_name, "string")
+    index = _QUEUE_INDEX.build(arrays, context)
+    if not context.queues or index is None:
+        return named
+    core = _core("subgraph").build(arrays, context)
+    if core is None:
+        core = pa.array(np.zeros(len(index), np.int64))
+    number = pc.add(pc.multiply(core, 1000), index)
+    listed = map_distinct(number, context.queues.get, "string")
+    if named is None:
+        return listed
+    return pc.coalesce(named.cast("string"), listed.cast("string")).dictionary_encode()
+
+
+def _fact(name: str) -> Column:
+    def build(arrays: Arrays, context: Context) -> pa.Array | None:
+        if "opcode" not in arrays or "operands" not in arrays:
+            return None
+        if "facts" not in context.memo:
+            context.memo["facts"] = operand_columns(
+                arrays["opcode"], arrays["operands"], arrays.get("bir_id")
+            )
+        column = context.memo["facts"][name]
+        return None if column.null_count == len(column) and len(column) else column
+
+    fields = {"opcode": "str", "operands": "str", "bir_id": "str"}
+    return Column(name=name, fields=fields, build=build)
+
+
+_QUEUE_INDEX: Final = _int_texts(queue_idx="dma_queue")[0]
+
 _DMA_SHARED: Final = (
     *_ints(start_ts="timestamp", duration_ns="duration"),
     _end("timestamp", "duration"),
@@ -163,8 +219,13 @@ _DMA_SHARED: Final = (
     ),
     _as_is("throughput", "transfer_rate", "float"),
     *_texts("queue_type", "variable", "op", "semaphore_id"),
-    Column(name="queue_name", fields={"subgroup": "str"}, build=_mapped("subgroup", _queue_name)),
-    *_int_texts(engine_idx="dma_engine", queue_idx="dma_queue"),
+    Column(
+        name="queue_name",
+        fields={"subgroup": "str", "dma_queue": "str", "subgraph": "str"},
+        build=_queue_names,
+    ),
+    *_int_texts(engine_idx="dma_engine"),
+    _QUEUE_INDEX,
     _memory("source_memory", "source"),
     _memory("dest_memory", "dest"),
     _flag("is_cc_dma"),
@@ -200,6 +261,7 @@ EVENTS: Final = {
             *_ints("spill_save_bytes", "spill_reload_bytes", "weight_queue_bytes"),
             *_ints("input_queue_bytes", "output_queue_bytes"),
             *_texts("nki_source_location", "bir_debug_info_source_location"),
+            *(_fact(name) for name in FACTS),
         ),
     ),
     "dma": EventTable(
@@ -233,7 +295,14 @@ EVENTS: Final = {
         section="semaphore_update",
         columns=(
             *_ints("timestamp", "value"),
-            *_texts("id", "update_source", "update_operation_type"),
+            *_texts("update_operation_type"),
+            Column(name="id", fields={"id": "str"}, build=_mapped("id", _semaphore_number)),
+            Column(name="name", fields={"id": "str"}, build=_mapped("id", _semaphore_name)),
+            Column(
+                name="update_source",
+                fields={"update_source": "str"},
+                build=_mapped("update_source", lambda text: known_engine(text) or None),
+            ),
             _core("subgraph"),
         ),
     ),
