@@ -102,7 +102,7 @@ def find_pairs(path: Path) -> list[tuple[Path, Path]]:
 
 def verify_pair(ours: Path, theirs: Path) -> Agreement:
     """Compare a trace, decoded by the vendor's rules, with the vendor's output of the same run."""
-    return compare_captures(open_capture(ours, compat="vendor"), open_capture(theirs))
+    return compare_captures(open_capture(ours, "vendor"), open_capture(theirs, "vendor"))
 
 
 def compare_captures(ours: Capture, theirs: Capture) -> Agreement:

@@ -12,7 +12,7 @@ from roofline.errors import RooflineError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["known_engine", "map_distinct", "memory_of"]
+__all__ = ["known_engine", "known_updater", "map_distinct", "memory_of"]
 
 
 def map_distinct(
@@ -48,6 +48,11 @@ def known_engine(text: str) -> str:
         return engine_key(text)
     except RooflineError:
         return text
+
+
+def known_updater(text: str) -> str:
+    """Return who updated a semaphore: an engine's key, or ``dma``, which the vendor calls AXI."""
+    return "dma" if text.strip().upper() == "AXI" else known_engine(text)
 
 
 _MEMORY: Final = {"SB": "sbuf", "SBUF": "sbuf", "PSUM": "psum", "PS": "psum"}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from roofline.captures.distinct import known_engine, map_distinct, memory_of
+from roofline.captures.distinct import known_engine, known_updater, map_distinct, memory_of
 from roofline.captures.explorer_schema import TIMES
 from roofline.captures.operand_text import FACTS, operand_columns
 from roofline.errors import CaptureError
@@ -31,6 +31,7 @@ _TO_NS: Final = {
 
 _SUM: Final = {"end_ts": ("start_ts", "duration_ns")}
 _DIFFERENCE: Final = {"duration_ns": ("end_ts", "start_ts")}
+_NAMED: Final = {"engine": known_engine, "update_source": known_updater}
 _TOLD: Final = dict.fromkeys(FACTS, ("opcode", "operands", "bir_id"))
 _PLACES: Final = {"source_memory": "source", "dest_memory": "dest"}
 
@@ -133,8 +134,8 @@ def _typed(column: pa.ChunkedArray, name: str, unit: str) -> pa.ChunkedArray:
     text = types.is_string(kind) or types.is_large_string(kind)
     if name in TIMES:
         return _nanoseconds(_whole(column), unit)
-    if name in ("engine", "update_source"):
-        return pa.chunked_array([map_distinct(column, known_engine, "string")])
+    if name in _NAMED:
+        return pa.chunked_array([map_distinct(column, _NAMED[name], "string")])
     if types.is_dictionary(kind) or text:
         if name.endswith(_NUMBERS):
             return _whole(column)

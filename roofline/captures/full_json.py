@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from roofline.captures.capture import Capture, Issue, TableSource
-from roofline.captures.identity import summary_identity
+from roofline.captures.identity import bf16_cost, summary_identity
 from roofline.captures.json_columns import FieldSink
 from roofline.captures.json_schema import EVENTS, HOT, Column, Context, EventTable, build_columns
 from roofline.captures.json_sections import RowSink, Section, read_section, walk_sections
@@ -87,7 +87,7 @@ def open_full_json(path: Path, compat: str | None) -> Capture:
 
     Nothing but the head is read now; the file is walked when something is first asked for.
     """
-    document = _Document(path)
+    document = _Document(path, vendor=compat == "vendor")
     return Capture(
         path=path,
         format="full-json",
@@ -127,8 +127,8 @@ class _Sources(Mapping[str, TableSource]):
 class _Document:
     """One file: where its sections are, and the columns decoded so far."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, vendor: bool) -> None:
+        self.path, self.vendor = path, vendor
         self.walked = False
         self._sections: dict[str, Section] = {}
         self._values: dict[str, Any] = {}
@@ -223,6 +223,14 @@ class _Document:
             return count
         return 1 if metadata.get("vnc_enabled") is False else None
 
+    def _bf16_cost(self, columns: Sequence[Column]) -> Mapping[str, float]:
+        if not any(column.name == "adjusted_flops" for column in columns):
+            return {}
+        rows = self._values.get("summary")
+        first = rows[0] if isinstance(rows, list) and rows else {}
+        hardware = summary_identity(first).get("hardware") if isinstance(first, dict) else None
+        return bf16_cost(hardware)
+
     def _queues(self) -> dict[int, str]:
         """Return core * 1000 + index -> name, for the indices that belong to one queue."""
         found: dict[int, set[str]] = {}
@@ -279,7 +287,12 @@ class _Document:
     def _keep(self, tables: Mapping[str, tuple[Column, ...]], sink: FieldSink) -> None:
         arrays = sink.columns()
         for name, columns in tables.items():
-            context = Context(cores=self._cores(), queues=self._queues())
+            context = Context(
+                cores=self._cores(),
+                vendor=self.vendor,
+                bf16_cost=self._bf16_cost(columns),
+                queues=self._queues(),
+            )
             built = build_columns(EVENTS[name], columns, arrays, context)
             have = self._columns.setdefault(name, {})
             have.update({column.name: built.get(column.name) for column in columns})

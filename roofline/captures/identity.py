@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
-__all__ = ["VERSION_FIELDS", "hardware_key", "summary_identity"]
+from roofline.hardware.load import load_hardware
+
+__all__ = ["VERSION_FIELDS", "bf16_cost", "hardware_key", "summary_identity"]
 
 _FAMILIES: Final = ("trn1", "inf2", "trn2", "trn3")
 
@@ -44,3 +48,21 @@ def summary_identity(summary: Mapping[str, Any]) -> dict[str, Any]:
     if versions:
         found["versions"] = versions
     return found
+
+
+@cache
+def bf16_cost(hardware: str | None) -> Mapping[str, float]:
+    """Return dtype -> cost of a multiply-accumulate on the Tensor engine against bf16.
+
+    Empty where the chip is not known; dtypes without a documented rate are not in it.
+    """
+    if hardware is None:
+        return {}
+    chip = load_hardware(hardware)
+    rates = {}
+    for path in chip.paths():
+        match = re.fullmatch(r"engines\.tensor\.rates\.(\w+)\.macs_per_pe_per_cycle", path)
+        if match:
+            rates[match[1]] = chip.value(path).value
+    base = rates.get("bf16")
+    return {dtype: base / rate for dtype, rate in rates.items() if base and rate}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from roofline.captures.distinct import known_engine, map_distinct, memory_of
+from roofline.captures.distinct import known_engine, known_updater, map_distinct, memory_of
 from roofline.captures.operand_text import FACTS, operand_columns
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ class Context:
 
     cores: int | None
     """Physical cores of the logical core; ``None`` when the file does not say."""
+    vendor: bool = False
+    """Whether columns follow the vendor's rules where they differ from the truth."""
+    bf16_cost: Mapping[str, float] = field(default_factory=dict)
+    """What a multiply-accumulate of an element type costs on this chip, against bf16."""
     queues: Mapping[int, str] = field(default_factory=dict)
     """Name of the DMA queue with a number (core * 1000 + index), where only one has it."""
     memo: dict[str, Arrays] = field(default_factory=dict)
@@ -132,11 +136,31 @@ def _memory(name: str, field: str) -> Column:
     )
 
 
-def _raw_flops(arrays: Arrays, _: Context) -> pa.Array | None:
+def _raw_flops(arrays: Arrays, context: Context) -> pa.Array | None:
+    """FLOP of a MATMUL; ``elements`` counts its multiply-accumulates.
+
+    Each of the two instructions of an fp32 product does half; the vendor counted both in full.
+    """
     import pyarrow.compute as pc
 
     elements = arrays.get("elements")
-    return None if elements is None else pc.multiply(elements, 2)  # elements counts MACs
+    if elements is None:
+        return None
+    facts = {} if context.vendor else _facts(arrays, context)
+    per_mac = facts.get("flop_per_mac")
+    return pc.multiply(elements, 2 if per_mac is None else pc.fill_null(per_mac, 2))
+
+
+def _adjusted_flops(arrays: Arrays, context: Context) -> pa.Array | None:
+    """Raw FLOP times what the element type costs against bf16; null where that is unknown."""
+    import pyarrow.compute as pc
+
+    raw = _raw_flops(arrays, replace(context, vendor=False))
+    dtype = _facts(arrays, context).get("dtype_in")
+    if raw is None or dtype is None or not context.bf16_cost:
+        return None
+    cost = map_distinct(dtype, context.bf16_cost.get, "float64")
+    return pc.cast(pc.round(pc.multiply(raw, cost)), "int64")
 
 
 _SEMAPHORE: Final = re.compile(r"S\[(\d+)\](?: \((.*)\))?")
@@ -189,19 +213,26 @@ def _queue_names(arrays: Arrays, context: Context) -> pa.Array | None:
     return pc.coalesce(named.cast("string"), listed.cast("string")).dictionary_encode()
 
 
+def _facts(arrays: Arrays, context: Context) -> Arrays:
+    """Return what the operand text tells; empty where there is none."""
+    if "opcode" not in arrays or "operands" not in arrays:
+        return {}
+    if "facts" not in context.memo:
+        context.memo["facts"] = operand_columns(
+            arrays["opcode"], arrays["operands"], arrays.get("bir_id")
+        )
+    return context.memo["facts"]
+
+
+_TEXT_FIELDS: Final = {"opcode": "str", "operands": "str", "bir_id": "str"}
+
+
 def _fact(name: str) -> Column:
     def build(arrays: Arrays, context: Context) -> pa.Array | None:
-        if "opcode" not in arrays or "operands" not in arrays:
-            return None
-        if "facts" not in context.memo:
-            context.memo["facts"] = operand_columns(
-                arrays["opcode"], arrays["operands"], arrays.get("bir_id")
-            )
-        column = context.memo["facts"][name]
-        return None if column.null_count == len(column) and len(column) else column
+        column = _facts(arrays, context).get(name)
+        return None if column is None or (column.null_count == len(column) > 0) else column
 
-    fields = {"opcode": "str", "operands": "str", "bir_id": "str"}
-    return Column(name=name, fields=fields, build=build)
+    return Column(name=name, fields=_TEXT_FIELDS, build=build)
 
 
 _QUEUE_INDEX: Final = _int_texts(queue_idx="dma_queue")[0]
@@ -255,13 +286,18 @@ EVENTS: Final = {
                 tensor_instruction_type="instruction_type", scalar_activation_fn="activation_fn"
             ),
             *_ints(tensor_elements="elements"),
-            Column(name="raw_flops", fields={"elements": "int"}, build=_raw_flops),
+            Column(name="raw_flops", fields={"elements": "int", **_TEXT_FIELDS}, build=_raw_flops),
+            Column(
+                name="adjusted_flops",
+                fields={"elements": "int", **_TEXT_FIELDS},
+                build=_adjusted_flops,
+            ),
             *_ints("hbm_read_bytes", "hbm_write_bytes", "sbuf_read_bytes", "sbuf_write_bytes"),
             *_ints("psum_read_bytes", "psum_write_bytes", "psum_read_sbuf_write_bytes"),
             *_ints("spill_save_bytes", "spill_reload_bytes", "weight_queue_bytes"),
             *_ints("input_queue_bytes", "output_queue_bytes"),
             *_texts("nki_source_location", "bir_debug_info_source_location"),
-            *(_fact(name) for name in FACTS),
+            *(_fact(name) for name in FACTS if name != "flop_per_mac"),
         ),
     ),
     "dma": EventTable(
@@ -301,7 +337,7 @@ EVENTS: Final = {
             Column(
                 name="update_source",
                 fields={"update_source": "str"},
-                build=_mapped("update_source", lambda text: known_engine(text) or None),
+                build=_mapped("update_source", lambda text: known_updater(text) if text else None),
             ),
             _core("subgraph"),
         ),

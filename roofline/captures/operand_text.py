@@ -33,6 +33,7 @@ FACTS: Final = {
     "elements_per_partition": "int64",
     "element_passes": "int64",
     "tensor_columns": "int64",
+    "flop_per_mac": "int64",
 }
 """Derived column -> Arrow type."""
 
@@ -55,6 +56,8 @@ _KINDS: Final = {
     ),
 }
 
+_WRITES: Final = {True: "dma_issue", False: "control"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperandFacts:
@@ -67,18 +70,19 @@ class OperandFacts:
     elements_per_partition: int | None = None
     element_passes: int | None = None
     tensor_columns: int | None = None
+    flop_per_mac: int | None = None
 
 
-def parse_operands(opcode: str, text: str, *, compiled: bool = False) -> OperandFacts:
+def parse_operands(opcode: str, text: str, *, compiled: bool | None = None) -> OperandFacts:
     """Return what opcode and operand text tell; never raises for text it does not understand.
 
-    ``compiled``: the instruction comes from the program, not from the runtime. A WRITE of the
-    program starts a planned DMA, one of the runtime sets up queues.
+    ``compiled``: the instruction comes from the program (``False``: from the runtime). A WRITE of
+    the program starts a planned DMA, one of the runtime sets up queues.
     """
     kind = _KINDS.get(opcode)
     if opcode == "WRITE":
-        kind = "dma_issue" if compiled else "control"
-    elif opcode.startswith("DMA_"):
+        return OperandFacts(kind=None if compiled is None else _WRITES[compiled])
+    if opcode.startswith("DMA_"):
         kind = "dma_issue"
     if kind not in (None, "weight_load"):
         return OperandFacts(kind=kind)
@@ -95,8 +99,13 @@ def parse_operands(opcode: str, text: str, *, compiled: bool = False) -> Operand
         "elements_per_partition": elements,
     }
     if array is not None:
-        rows, columns = int(array[1]), int(array[2])
-        return OperandFacts(**common, partitions=rows, tensor_columns=columns)  # type: ignore[arg-type]
+        halves = "fp32_mode=" in text  # two instructions share an fp32 product
+        return OperandFacts(
+            **common,  # type: ignore[arg-type]
+            partitions=int(array[1]),
+            tensor_columns=int(array[2]),
+            flop_per_mac=None if opcode != "MATMUL" else 1 if halves else 2,
+        )
     partitions = None if channels is None else int(channels[1])
     return OperandFacts(
         **common,  # type: ignore[arg-type]
@@ -124,27 +133,27 @@ def operand_columns(
 ) -> dict[str, pa.Array]:
     """Return the columns of ``FACTS`` for columns of opcodes and operands (dictionary or text).
 
-    ``compiled`` is a column that is null or empty where the runtime inserted the instruction. Each
-    distinct instruction is parsed once.
+    ``compiled`` is a column that is null or empty where the runtime inserted the instruction; one
+    without any text tells nothing. Each distinct instruction is parsed once.
     """
     import numpy as np
     import pyarrow as pa
 
     opcodes, opcode_codes = _coded(opcode)
     texts, text_codes = _coded(operands)
-    if compiled is None:
-        inserted = np.ones(len(opcode_codes), dtype=np.int64)
-    else:
+    inserted = np.zeros(len(opcode_codes), dtype=np.int64)
+    told = False
+    if compiled is not None:
         names, codes = _coded(compiled)
-        empty = np.array([not name for name in names], dtype=bool)
-        inserted = empty[codes].astype(np.int64)
+        inserted = np.array([not name for name in names], dtype=np.int64)[codes]
+        told = bool((inserted == 0).any())
     key = (opcode_codes * len(texts) + text_codes) * 2 + inserted
     distinct, where = np.unique(key, return_inverse=True)
     facts = [
         parse_operands(
             opcodes[code // 2 // len(texts)],
             texts[code // 2 % len(texts)],
-            compiled=code % 2 == 0,
+            compiled=code % 2 == 0 if told else None,
         )
         for code in distinct.tolist()
     ]

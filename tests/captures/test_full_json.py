@@ -182,7 +182,7 @@ def test_every_shared_profile_opens_with_the_summarys_bytes(shared: Path) -> Non
     paths = sorted((shared / "captures").glob("*/*.json.gz"))
     assert len(paths) == 20
     for path in paths:
-        capture = open_capture(path)
+        capture = open_capture(path, "vendor")
         document = json.loads(gzip.decompress(path.read_bytes()))
         assert "dma-bytes" not in [issue.id for issue in capture.quality]
         flops = sum(value for value in capture.instructions["raw_flops"].to_pylist() if value)
