@@ -109,7 +109,7 @@ class _CsvTable:
 
         text = {"id"} if self.table == "SemaphoreUpdate" else set()
         try:
-            return csv.read_csv(
+            content = csv.read_csv(
                 self.path,
                 parse_options=csv.ParseOptions(newlines_in_values=True),
                 convert_options=csv.ConvertOptions(
@@ -119,9 +119,16 @@ class _CsvTable:
                     auto_dict_encode=True,
                 ),
             )
+            for name, column in zip(content.column_names, content.columns, strict=True):
+                kind = (
+                    column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+                )
+                if pa.types.is_binary(kind):
+                    raise CaptureError(f"{self.path}: column {name!r} is not UTF-8 text")
         except (pa.ArrowException, OSError, UnicodeError) as error:
             what = " ".join(str(error).split())
             raise CaptureError(f"{self.path}: not a readable CSV: {what}") from error
+        return content
 
     def _types(self, text: set[str]) -> Mapping[str, pa.DataType]:
         """64-bit identifiers must not be guessed as floats, nor text as numbers."""

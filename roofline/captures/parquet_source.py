@@ -121,7 +121,7 @@ class ParquetTable:
                 if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
             ]
             return pq.ParquetFile(part, read_dictionary=text, pre_buffer=True)
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeError) as error:
             raise _unreadable(part, error) from error
 
     def _read(
@@ -131,11 +131,17 @@ class ParquetTable:
 
         held = [name for name in physical if name in file.schema_arrow.names]
         try:
-            if group is None:
-                return file.read(columns=held, use_threads=True)
-            return file.read_row_group(group, columns=held)
-        except (pa.ArrowException, OSError) as error:
+            table = (
+                file.read(columns=held)
+                if group is None
+                else file.read_row_group(group, columns=held)
+            )
+            for column in table.columns:
+                if pa.types.is_dictionary(column.type):  # damaged pages can hold wild indices
+                    column.validate(full=True)
+        except (pa.ArrowException, OSError, UnicodeError) as error:
             raise _unreadable(part, error) from error
+        return table
 
 
 class PacketTable(ParquetTable):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyarrow import csv
 
 from roofline.captures.registry import open_capture
 from roofline.errors import CaptureError
+from tests.captures.explorer_folder import tables
 from tests.captures.vendor_json import profile
 
 SUMMARY = json.dumps({"n_" + "a" * 40: {"total_time": 1e-4, "nc_idx": 4, "hfu_percent": 0.5}})
@@ -62,6 +66,32 @@ def test_only_capture_errors_escape(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "capture"
     path.write_bytes(data)
     assert "\n" not in read_everything(path).strip()
+
+
+def explorer_seeds() -> dict[str, bytes]:
+    """A CSV file and a Parquet file of the same table."""
+    table = tables(8)["Instruction"]
+    text, pages = io.BytesIO(), io.BytesIO()
+    csv.write_csv(table, text)
+    pq.write_table(table, pages)
+    return {"Instruction.csv": text.getvalue(), "Instruction.parquet": pages.getvalue()}
+
+
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    name=st.sampled_from(["Instruction.csv", "Instruction.parquet"]),
+    edits=st.lists(st.tuples(st.integers(0, 3000), st.binary(max_size=4)), min_size=1, max_size=4),
+)
+def test_damaged_tables(tmp_path: Path, name: str, edits: list[tuple[int, bytes]]) -> None:
+    data = bytearray(explorer_seeds()[name])
+    for at, piece in edits:
+        data[at % len(data) : at % len(data) + 1] = piece
+    folder = tmp_path / name.partition(".")[2]
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_bytes(bytes(data))
+    assert "\n" not in read_everything(folder).strip()
 
 
 @pytest.mark.parametrize(
