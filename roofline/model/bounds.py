@@ -75,7 +75,7 @@ def _streaming(parts: list[Part], rates: Rates, engine: str) -> Any:
             continue
         schedule = schedule_for(part.family)
         lane = part.columns
-        if not schedule.rows_on_partitions:
+        if not part.rows_on_partitions:
             lane = part.rows * (part.columns * (1.0 / rates.lanes))
         elements = np.minimum(lane, schedule.free_elements) * rate.cycles
         return elements / (elements + rate.overhead_cycles)

@@ -85,8 +85,8 @@ def read_cases(path: str | Path, *, hardware: str = "trn2", lnc: int | None = No
     Needs the columns ``op``, ``shape``, ``dtype`` and a time (``time_us``, ``latency_us``,
     ``time_s`` ... or ``time`` with its unit); ``implementation`` or ``variant``, ``hardware`` or
     ``instance``, ``lnc``, ``clock`` and ``notes`` are used where present, ``hardware`` and ``lnc``
-    stand in where not. A row whose work is not understood is kept, with its problem; a time that
-    is not a positive number is an error.
+    stand in where not. A row without a time, or whose work is not understood, is kept with its
+    problem; a time that is no positive number is an error.
     """
     path = Path(path)
     with path.open(newline="", encoding="utf-8-sig") as file:
@@ -135,7 +135,7 @@ def _cases(
             calls=calls,
             measured_bytes=None if read is None or write is None else (read + write) / calls,
         )
-        yield _understood(case)
+        yield _understood(case) if math.isfinite(time_s) else replace(case, problem="no time")
 
 
 def _first(row: Mapping[str, str], names: Iterable[str]) -> str:
@@ -150,6 +150,9 @@ def _float(text: str | None) -> float | None:
 
 
 def _time(path: Path, number: int, row: Mapping[str, str]) -> float:
+    """Return the time of a row in s, NaN where it has none."""
+    if not any((row.get(name) or "").strip() for name in ("time", *_TIMES)):
+        return math.nan
     for name, unit in _TIMES.items():
         text = (row.get(name) or "").strip()
         if text:

@@ -18,7 +18,7 @@ from roofline.work.work import OpCount, Work
 __all__ = ["Demand", "Part", "Region", "demand_of", "figures", "with_figures"]
 
 _FREE: Final = frozenset({"view"})  # moves nothing, launches nothing
-_FROM_INPUT: Final = frozenset({"reduction", "sort", "scatter"})
+_FROM_INPUT: Final = frozenset({"reduction", "norm", "softmax", "sort", "scatter"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,8 @@ class Part:
 
     One pass goes over ``rows`` x ``columns`` elements. ``passes`` maps an engine to
     element-passes as counted; a schedule may know better. ``tensor_flops`` maps a multiply dtype
-    to FLOP; ``tile`` holds the sizes (m, k, n) of one product.
+    to FLOP; ``tile`` holds the sizes (m, k, n) of one product. ``spread`` says that rows are not
+    tied to partitions although the family ties them: a reduction of everything to one number.
     """
 
     name: str
@@ -37,6 +38,12 @@ class Part:
     passes: Mapping[str, Any] = field(default_factory=dict)
     tensor_flops: Mapping[str, Any] = field(default_factory=dict)
     tile: tuple[Any, Any, Any] | None = None
+    spread: bool = False
+
+    @property
+    def rows_on_partitions(self) -> bool:
+        """Whether each row stays on one partition, so that few rows leave lanes idle."""
+        return schedule_for(self.family).rows_on_partitions and not self.spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +138,7 @@ def _part(op: OpCount) -> Part:
         passes={engine: op.element_passes},
         tensor_flops=dict(op.tensor_flops),
         tile=_tile(op),
+        spread=bool(op.outputs) and all(size == 1 for size in op.outputs[0][0]),
     )
 
 

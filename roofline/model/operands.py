@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from roofline.dtypes import dtype_key
+from roofline.dtypes import dtype_key, dtype_of
 from roofline.errors import WorkError
 from roofline.work.closed_form import Builder, Value, closed_form, family
 from roofline.work.registry import find_formula, op_key
@@ -25,7 +25,10 @@ __all__ = ["Shapes", "call_arguments", "parse_shapes", "resolve_op", "work_from"
 _OPERAND: Final = re.compile(r"(?:[A-Za-z_]\w*)?\[([\d,*\s]+)\](?::([A-Za-z]\w*))?")
 _BYTES: Final = re.compile(r"\d\s*([KMGT]i?)?B\b")
 _NAMED: Final = re.compile(r"\b([A-Za-z]\w*?)\s*=?\s*(\d+)(?![\w.]*[x×\d])")
-_PLAIN: Final = re.compile(r"\d+(?:\s*[x×*]\s*\d+)*")
+_SHAPE: Final = r"\d+(?:\s*[x×*]\s*\d+)*"
+_TWO: Final = r"\d+(?:\s*[x×*]\s*\d+)+"  # numbers between commas are not said to be sizes
+_PLAIN: Final = re.compile(rf"{_SHAPE}|{_TWO}(?:\s*(?:@|;|,|and)\s*{_TWO})+")
+_TUPLE: Final = re.compile(r"\(\s*\d+(?:\s*,\s*\d+)*\s*,?\s*\)")
 _LIMIT: Final = 2**62
 
 _SYNONYMS: Final = {
@@ -60,6 +63,7 @@ _WORDS: Final = {
     "reduction": "sum",
     "attention": "scaled_dot_product_attention",
     "gemm": "mm",
+    "gemv": "mv",
     "matmul": "matmul",
     "transpose": "transpose_copy",
 }
@@ -91,7 +95,7 @@ def parse_shapes(text: str, dtype: str) -> Shapes:
     else:
         sizes = {name.lower(): int(value) for name, value in _NAMED.findall(text)}
         # "1 head" names a count after its number
-        plain = [] if sizes else [_dims(match) for match in _PLAIN.findall(before)]
+        plain = [] if sizes else _plain(text.strip())
         found = Shapes(tuple(TensorSpec(shape, dtype) for shape in plain), (), sizes)
     if (not found.inputs and not found.sizes) or _BYTES.search(text):
         raise WorkError(
@@ -104,6 +108,15 @@ def parse_shapes(text: str, dtype: str) -> Shapes:
         if not 1 <= size < _LIMIT:
             raise WorkError(f"a size must be at least 1 and below 2^62, not {size} ({text!r})")
     return found
+
+
+def _plain(text: str) -> list[tuple[int, ...]]:
+    """Return the shapes of a text that is nothing but shapes."""
+    if _TUPLE.fullmatch(text):
+        return [_dims(text)]
+    if _PLAIN.fullmatch(text):
+        return [_dims(match) for match in re.findall(_SHAPE, text)]
+    return []
 
 
 def _specs(text: str, dtype: str) -> tuple[TensorSpec, ...]:
@@ -132,15 +145,18 @@ def resolve_op(name: str) -> str | None:
         if find_formula(word) is not None:
             return word
     words = [word for word in re.split(r"[_\W]+", whole) if word]
-    # two words together (rms_norm, log_softmax) before single ones
-    for first, second in itertools.pairwise(words):
-        if find_formula(f"{first}_{second}") is not None:
-            return f"{first}_{second}"
-    for word in words:
-        known = _WORDS.get(word, word)
-        if find_formula(known) is not None:
-            return known
-    return None
+    # two words together (rms_norm, log_softmax) count like one
+    words += [f"{first}_{second}" for first, second in itertools.pairwise(words)]
+    known = [_WORDS.get(word, word) for word in words]
+    found = [word for word in known if find_formula(word) is not None]
+    # of add_rmsnorm it is the normalisation that says how it runs
+    return max(found, key=lambda word: (_weight(word), len(word)), default=None)
+
+
+def _weight(word: str) -> int:
+    heavy = ("mm", "matmul", "linear", "conv", "attention", "norm", "softmax", "entropy")
+    ranks = [rank for rank, part in enumerate(reversed(heavy), 1) if part in word]
+    return max(ranks, default=0)
 
 
 def work_from(op: str, shapes: Shapes, dtype: str) -> Work:
@@ -211,6 +227,8 @@ def _from_operands(op: str, shapes: Shapes, dtype: str) -> Work:
 def call_arguments(key: str, values: Sequence[Value]) -> list[object]:
     """Return the arguments of a registered operator for its tensor operands."""
     first, rest = values[0], list(values[1:])
+    if key in _TABLES and rest and not dtype_of(first.spec.dtype).is_float:
+        return [*rest, first]  # the table first, as torch has it
     if key in ("rms_norm", "layer_norm"):
         return [first, [first.spec.shape[-1]], *rest]
     if key in _ALONG_ROWS:
@@ -220,12 +238,20 @@ def call_arguments(key: str, values: Sequence[Value]) -> list[object]:
     return list(values)
 
 
+_TABLES: Final = frozenset({"embedding", "index_select", "gather", "take", "index"})
+
+
 def _streamed(op: str, shapes: Shapes, dtype: str) -> Work:
-    """Return the work of an unknown operator: every operand once, one pass over the largest."""
+    """Return the work of an unknown operator: every operand once, one pass over the largest.
+
+    What it must read at least is less: of an operand larger than the result it may need a part.
+    """
     outputs = shapes.outputs or shapes.inputs[:1]
     largest = max((*shapes.inputs, *outputs), key=lambda spec: spec.numel)
     read = sum(spec.bytes for spec in shapes.inputs)
     write = sum(spec.bytes for spec in outputs)
+    most = max(spec.numel for spec in outputs)
+    least = sum(TensorSpec((min(spec.numel, most),), spec.dtype).bytes for spec in shapes.inputs)
     count = OpCount(
         name=op,
         inputs=tuple((spec.shape, spec.dtype) for spec in shapes.inputs),
@@ -243,7 +269,7 @@ def _streamed(op: str, shapes: Shapes, dtype: str) -> Work:
         mode="fused",
         dtype=dtype,
         ops=(count,),
-        minimal_read_bytes=read,
+        minimal_read_bytes=least,
         minimal_write_bytes=write,
         unknown_ops=(op,),
     )

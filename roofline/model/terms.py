@@ -127,7 +127,7 @@ def _tiles(region: Region, rates: Rates) -> Any:
         return 1.0
     part = region.parts[0]
     schedule = schedule_for(part.family)
-    if schedule.rows_on_partitions:
+    if part.rows_on_partitions:
         return np.ceil(part.rows / rates.lanes)
     return np.maximum(1.0, part.rows * (part.columns / (rates.lanes * schedule.free_elements)))
 
@@ -152,7 +152,7 @@ def _dma_seconds(region: Region, rates: Rates) -> Any:
 def row_columns(region: Region) -> Any:
     """Return the elements of a contiguous row where rows set the size of transfers, or ``None``."""
     for part in region.parts:
-        if schedule_for(part.family).rows_on_partitions:
+        if part.rows_on_partitions:
             return part.columns
     return None
 
@@ -196,7 +196,7 @@ def _part_seconds(part: Part, rates: Rates, engine: str, *, ideal: bool) -> Any:
         passes = per_element.get(engine, 0.0)
         if not passes:
             return None
-        if schedule.rows_on_partitions:
+        if part.rows_on_partitions:
             waves = np.ceil(part.rows / rates.lanes)
             row = part.columns * (passes * cycles / rate.clock_hz)
             if overhead:

@@ -12,6 +12,7 @@ __all__ = ["accuracy_data", "accuracy_markdown", "accuracy_text"]
 
 _HEAD: Final = ("rows", "median", "p90", "worst", "bias")
 _WORST: Final = 10
+_CUT: Final = 100  # of a problem in a table; JSON has it whole
 
 
 def accuracy_data(
@@ -122,7 +123,7 @@ def _render(
         for row in data["without_estimate"]:
             mark = (row["op"], row["problem"])
             seen[mark] = seen.get(mark, 0) + 1
-        rows_without = [(op, str(count), problem) for (op, problem), count in seen.items()]
+        rows_without = [(op, str(count), problem[:_CUT]) for (op, problem), count in seen.items()]
         blocks.append(table(("op", "rows", "problem"), rows_without))
     return "\n".join(blocks)
 

@@ -61,8 +61,20 @@ def run_validation(
         _write(out, json.dumps(data, indent=2) + "\n")
     elif suffix == ".csv":
         _write_rows(out, validation)
+    elif suffix in (".svg", ".png", ".pdf"):
+        from roofline.plots.validation import Held, save_validation
+
+        save_validation(
+            [
+                Held(row.case.op, row.case.time_s, row.estimate.time_s, row.lower.seconds)
+                for row in validation.rows
+                if row.estimate is not None and row.lower is not None
+            ],
+            out,
+            title=f"{len(validation.rows)} measured times of {csv.name}",
+        )
     else:
-        raise QueryError(f"{out}: write .md, .json or .csv")
+        raise QueryError(f"{out}: write .md, .json, .csv, .svg, .png or .pdf")
     return Result(data, f"{text}\nwrote {out}")
 
 

@@ -118,6 +118,8 @@ def test_validate_a_file_of_your_own(tmp_path: Path) -> None:
     assert len((tmp_path / "rows.csv").read_text().splitlines()) == 5
     run("validate", str(file), "-o", str(tmp_path / "page.md"))
     assert "| op |" in (tmp_path / "page.md").read_text()
+    run("validate", str(file), "-o", str(tmp_path / "figure.svg"))
+    assert ElementTree.parse(tmp_path / "figure.svg").getroot().tag.endswith("svg")
 
 
 def test_the_accuracy_page_is_what_the_command_writes(tmp_path: Path, root: Path) -> None:

@@ -28,6 +28,8 @@ def test_published_rows_move_the_bytes_they_say(root: Path, shared: Path) -> Non
         ("matmul", "a[64,32] b[32,16] -> c[64,16]:fp32", 65536, 2 * (2048 + 512) + 4 * 1024),
         ("vector_add", "n=1000", 1000, 6000),
         ("relu", "10x10", 100, 400),
+        ("relu", "(10, 10)", 100, 400),
+        ("matmul", "64x32, 32x16", 2 * 64 * 32 * 16, 2 * (64 * 32 + 32 * 16 + 64 * 16)),
         ("silu", "rows=8 cols=4", None, 128),
     ],
 )
@@ -47,6 +49,9 @@ def test_counts(op: str, text: str, flops: int | None, size: int) -> None:
         ("rmsnorm", "rms_norm"),
         ("RMS-Norm", "rms_norm"),
         ("log_softmax_fwd", "log_softmax"),
+        ("fused_add_rmsnorm", "rms_norm"),
+        ("gemv", "mv"),
+        ("matrix_transpose", "transpose_copy"),
         ("frobnicate", None),
     ],
 )
@@ -62,6 +67,16 @@ def test_an_unknown_operator_is_a_stream_and_says_so() -> None:
     assert work.element_passes == 700
 
 
+def test_an_unknown_lookup_need_not_read_its_whole_table() -> None:
+    shapes = parse_shapes("table[32000,64] ids[100]:int32 -> y[100,64]", "fp32")
+    work = work_from("lookup_rows", shapes, "fp32")
+    assert work.minimal_bytes == 4 * (100 * 64 + 100 + 100 * 64)
+    assert work.dispatched_bytes == 4 * (32000 * 64 + 100 + 100 * 64)
+    known = work_from("embedding", parse_shapes(
+        "ids[100]:int32 table[32000,64] -> y[100,64]", "fp32"), "fp32")  # fmt: skip
+    assert known.minimal_bytes == 4 * (100 * 64 + 100 + 100 * 64)
+
+
 def test_a_chain_is_one_region() -> None:
     work = work_from("matmul+gelu", parse_shapes("M=64 K=32 N=16", "bf16"), "bf16")
     assert work.minimal_bytes == 2 * (64 * 32 + 32 * 16 + 64 * 16)
@@ -70,7 +85,19 @@ def test_a_chain_is_one_region() -> None:
     assert chain.minimal_bytes == 4 * (2 * 64 * 32 + 32 * 16 + 64 * 16)
 
 
-@pytest.mark.parametrize("text", ["see the tutorial", "", "4 GiB", "0x7", "x[9999999999999999999]"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see the tutorial",
+        "",
+        "4 GiB",
+        "256->256, 224x224, 3x3",
+        "1 column",
+        "1,128,512,512",
+        "0x7",
+        "x[9999999999999999999]",
+    ],
+)
 def test_texts_that_are_no_shape(text: str) -> None:
     with pytest.raises(WorkError, match=r"no shape|at least 1"):
         parse_shapes(text, "bf16")

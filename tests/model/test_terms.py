@@ -15,6 +15,7 @@ from roofline.hardware.load import load_hardware
 from roofline.model.bounds import bound_codes
 from roofline.model.demand import demand_of, figures, with_figures
 from roofline.model.estimate import estimate
+from roofline.model.operands import parse_shapes, work_from
 from roofline.model.rates import rates_for
 from roofline.model.schedule import VARIANTS
 from roofline.model.terms import lower_seconds, schedule_seconds, times
@@ -85,6 +86,17 @@ def test_few_rows_leave_lanes_idle() -> None:
         closed_form("rmsnorm", rows=128, cols=8192, dtype="bf16", variant="fused"), hardware
     )
     assert few.terms_s["vector"] == pytest.approx(full.terms_s["vector"], rel=1e-12)
+
+
+def test_a_reduction_to_one_number_uses_every_lane() -> None:
+    hardware = load_hardware("trn2")
+    shapes = parse_shapes("x[16777216] -> y[1]", "fp32")
+    found = estimate(work_from("sum", shapes, "fp32"), hardware)
+    assert found.bound == "hbm:bandwidth"
+    rows = parse_shapes("x[2048,8192] -> y[2048]", "fp32")
+    tied = estimate(work_from("sum", rows, "fp32"), hardware)
+    # whole rows make fewer tiles, and so more of a fill
+    assert found.time_s == pytest.approx(tied.time_s, rel=0.1)
 
 
 def test_a_burst_of_products_starts_at_half_rate() -> None:
