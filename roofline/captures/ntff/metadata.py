@@ -31,6 +31,7 @@ _MAX_SECTIONS: Final = 4096
 _MAX_RINGS: Final = 65536
 _MAX_ENTRIES: Final = 65536
 _MAX_RATIO: Final = 1 << 31
+_MAX_ENGINE: Final = 4095
 
 
 class _Parser:
@@ -142,6 +143,12 @@ class _Parser:
                 name = self.text(value)
             elif number == 8:
                 blocks.append(value)
+        if max(values.get(1, 0), values.get(2, 0)) > _MAX_ENGINE:
+            raise CaptureError(
+                f"ring {values.get(2, 0)} of DMA engine {values.get(1, 0)} is out of range",
+                offset=span.start,
+                section="metadata.rings",
+            )
         event = values.get(5, 0)
         return Ring(
             engine=values.get(1, 0),

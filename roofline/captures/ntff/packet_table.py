@@ -101,6 +101,11 @@ class PacketTable:
         read[linked[casts]] = size[linked[casts]] * source[casts] // dest[casts]
         return read
 
+    def is_class(self, *names: str) -> npt.NDArray[np.bool_]:
+        """Return which packets went through queues of some types."""
+        of_key = np.isin(np.array(self.classes), names)
+        return np.take(of_key, self.ring_of)
+
     def _queue_names(self) -> Any:
         declared = np.array([ring is not None for ring in self.rings])[self.ring_of]
         names = [queue_name(ring.name) if ring else "" for ring in self.rings]

@@ -13,7 +13,7 @@ import numpy as np
 from roofline.captures.capture import Issue
 from roofline.captures.ntff.decoded import Decoded
 from roofline.captures.ntff.derived import SlotFacts
-from roofline.captures.ntff.device import hardware_of, marks_transposes
+from roofline.captures.ntff.device import core_clock_hz, hardware_of, marks_transposes
 from roofline.captures.ntff.header import ENGINES, Header
 from roofline.captures.ntff.links import Links
 from roofline.captures.ntff.packet_table import PacketTable
@@ -239,10 +239,12 @@ def _repairs(decoded: Decoded) -> Iterator[Issue]:
             table="instructions",
             count=hidden,
         )
+    # a wait below 1 ns is printed as 0
+    least = -(-(core_clock_hz(decoded.trace.header) or 0) // 10**9)
     stale = int(
         np.count_nonzero(
             (decoded.by_slot(decoded.instructions["slot"], decoded.words.waits.view(np.int8)) <= 0)
-            & (decoded.instructions["wait"] > 0)
+            & (decoded.instructions["wait"] >= max(least, 1))
         )
     )
     if stale:
@@ -294,9 +296,8 @@ def _of_dma(decoded: Decoded) -> Iterator[Issue]:
     links = Links(decoded, facts)
     packets = PacketTable(decoded)
     rows = decoded.dma
-    classes = np.array(packets.classes)[packets.ring_of]
     payload = rows["size"] > _SEMAPHORE_BYTES
-    dynamic = np.isin(classes, ("software_dynamic", "hardware_dynamic"))
+    dynamic = packets.is_class("software_dynamic", "hardware_dynamic")
     unlinked = dynamic & payload & (links.issuer_row < 0)
     if unlinked.any():
         yield Issue(
@@ -308,7 +309,7 @@ def _of_dma(decoded: Decoded) -> Iterator[Issue]:
             count=int(np.count_nonzero(unlinked)),
         )
     yield from _bytes_unaccounted(decoded, facts, links, dynamic)
-    static = (classes == "data") & payload
+    static = packets.is_class("data") & payload
     if static.any():
         yield Issue(
             id="static-dma-direction",
@@ -318,7 +319,7 @@ def _of_dma(decoded: Decoded) -> Iterator[Issue]:
             table="dma",
             count=int(rows["size"][static].sum()),
         )
-    unknown = (classes == "unknown") & payload
+    unknown = packets.is_class("unknown") & payload
     if unknown.any():
         yield Issue(
             id="unknown-queue",

@@ -21,20 +21,21 @@ def categories(codes: npt.NDArray[Any], values: Sequence[str]) -> pa.DictionaryA
     """
     import pyarrow as pa
 
-    used = np.unique(codes)
-    used = used[used >= 0]
+    absent = codes < 0
+    any_absent = bool(absent.any())
+    if any_absent:
+        codes = np.where(absent, 0, codes)
+    seen = np.zeros(int(codes.max(initial=0)) + 1, dtype=bool)
+    seen[codes if not any_absent else codes[~absent]] = True
+    used = np.flatnonzero(seen)
     texts = [values[int(code)] for code in used]
     unique = list(dict.fromkeys(texts))
     place = {text: index for index, text in enumerate(unique)}
     kind = np.int8 if len(unique) < 127 else np.int16 if len(unique) < 32767 else np.int32
-    new = np.zeros(int(used[-1]) + 1 if len(used) else 1, dtype=kind)
+    new = np.zeros(len(seen), dtype=kind)
     if len(used):
         new[used] = [place[text] for text in texts]
-    absent = codes < 0
-    if absent.any():
-        indices = pa.array(new[np.where(absent, 0, codes)], mask=absent)
-    else:
-        indices = pa.array(new[codes])
+    indices = pa.array(new[codes], mask=absent if any_absent else None)
     return pa.DictionaryArray.from_arrays(indices, pa.array(unique, pa.string()))
 
 

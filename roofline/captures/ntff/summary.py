@@ -91,10 +91,16 @@ class _Summary:
     def by_slot(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return self.decoded.by_slot(self.decoded.instructions["slot"], values)
 
+    @cached_property
+    def executed(self) -> npt.NDArray[np.int64]:
+        """How often each word of the program was executed."""
+        slots = self.decoded.trace.program.slots
+        slot = self.decoded.instructions["slot"]
+        return np.bincount(slot[slot < slots], minlength=slots)
+
     def _rows(self, values: Ints) -> int:
         """Sum a value a slot over rows, unknown ones left out."""
-        found = self.by_slot(values)
-        return int(found[found >= 0].sum())
+        return int((np.maximum(values, 0) * self.executed).sum())
 
     @cached_property
     def busy(self) -> npt.NDArray[np.bool_]:
@@ -195,7 +201,6 @@ class _Summary:
         packets = PacketTable(self.decoded)
         rows = self.decoded.dma
         start, end, size = rows["start_ps"], rows["end_ps"], rows["size"].astype(np.int64)
-        classes = np.array(packets.classes)[packets.ring_of]
         ordered = end >= start
         active = intervals.total(start[ordered], end[ordered])
         clock_hz = core_clock_hz(self.decoded.trace.header)
@@ -206,9 +211,9 @@ class _Summary:
         if clock_hz is not None:
             fields["dma_active_cycles"] = active * clock_hz // _PS_PER_S
         groups = {
-            "static": ~np.isin(classes, ("software_dynamic", "hardware_dynamic")),
-            "software_dynamic": classes == "software_dynamic",
-            "hardware_dynamic": classes == "hardware_dynamic",
+            "static": ~packets.is_class("software_dynamic", "hardware_dynamic"),
+            "software_dynamic": packets.is_class("software_dynamic"),
+            "hardware_dynamic": packets.is_class("hardware_dynamic"),
         }
         total_size = int(size.sum())
         shares: dict[str, tuple[float, ...]] = {}
