@@ -144,7 +144,7 @@ class Modes:
             rate = known_value(hardware, f"engines.tensor.rates.{key}.macs_per_pe_per_cycle")
             if base and rate and key != "fp32":
                 per_column[matmuls & (facts.words.dtype_in == code)] = base / rate
-        split = known_value(hardware, "instructions.tensor.matmul_fp32.cycles_per_column_cycles")
+        split = known_value(hardware, "instructions.tensor.matmul_fp32.streaming_cycles_per_column")
         if split:
             per_column[facts.split_fp32] = split
         streamed = np.take(per_column * np.maximum(facts.elements, 0), slot)

@@ -1,0 +1,70 @@
+"""Converted generated traces: the vendor's shape, from this project's own encoder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from roofline.captures.capture import Capture
+from roofline.captures.explorer_schema import vendor_schema
+from roofline.captures.export.metadata_row import metadata_row
+from roofline.captures.export.targets import write_capture
+from roofline.captures.registry import open_capture
+from roofline.errors import CaptureError, MissingTableError
+from tests.captures.ntff.test_hostile import sample
+
+
+def trace(folder: Path, compat: str | None = None) -> Capture:
+    path = folder / "kernel.ntff"
+    path.write_bytes(sample(6))
+    return open_capture(path, compat)
+
+
+def test_tables_have_what_the_schema_promises(tmp_path: Path) -> None:
+    write_capture(trace(tmp_path, "vendor"), tmp_path / "out", "parquet")
+    for name in ("Instruction", "DmaPacket", "SemaphoreUpdate", "ActiveTime", "Throttle"):
+        names = pq.read_schema(tmp_path / f"out/{name}.parquet").names
+        promised = vendor_schema()[name]
+        assert set(promised.required) <= set(names) <= {*promised.required, *promised.optional}
+    described = pq.read_table(tmp_path / "out/SchemaFields.parquet").to_pylist()
+    for name in ("Instruction", "Summary", "Warning"):
+        held = pq.read_schema(tmp_path / f"out/{name}.parquet").names
+        assert {r["field_name"] for r in described if r["table_name"] == name} == set(held)
+    units = {(r["table_name"], r["field_name"]): r["field_unit"] for r in described}
+    assert units["Instruction", "start_ts"] == "nanoseconds"
+    assert units["DmaPacket", "transfer_bytes"] == "bytes"
+    sources = pq.read_table(tmp_path / "out/SemaphoreUpdate.parquet")["update_source"]
+    assert set(sources.to_pylist()) == {"Tensor"}
+
+
+def test_metadata_row_knows_the_hardware(tmp_path: Path) -> None:
+    row = metadata_row(trace(tmp_path), "1.0")
+    assert set(vendor_schema()["Metadata"].required) <= set(row)
+    assert row["hbm_ddr_bandwidth"] == 716e9  # what the vendor prints for trn2
+    assert row["dma_ddr_bandwidth"] == 435e9
+    assert row["neuroncore_clock_freq"] == pytest.approx(1.2)
+    assert (row["num_physical_cores"], row["vnc_enabled"]) == (2, True)
+
+
+def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
+    target = tmp_path / "old.json"
+    target.write_text("kept")
+    bare = Capture(path=tmp_path / "x", format="none")
+    with pytest.raises(MissingTableError, match="nothing to draw"):
+        write_capture(bare, target, "perfetto")
+    with pytest.raises(CaptureError, match="this is a file"):
+        write_capture(bare, target, "parquet")
+    assert target.read_text() == "kept"
+    assert [path.name for path in tmp_path.iterdir()] == ["old.json"]
+
+
+def test_timeline_into_a_folder_takes_the_name_of_the_capture(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    written = write_capture(trace(tmp_path), tmp_path / "out", "perfetto")
+    events = json.loads((tmp_path / "out/kernel.perfetto.json").read_text())["traceEvents"]
+    assert len(events) == sum(written.values())
+    limits = [event["args"]["k/n"] for event in events if event["name"] == "Tensor limit"]
+    assert limits[:2] == [0.5, 1.0]
