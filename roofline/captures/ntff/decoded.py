@@ -16,7 +16,15 @@ from roofline.captures.ntff.operands import operand_text
 from roofline.captures.ntff.pairing import Columns
 from roofline.captures.ntff.program import WORD_BYTES
 from roofline.captures.ntff.records import floor_ns
-from roofline.captures.ntff.trace import RING_KEYS, Counts, Trace
+from roofline.captures.ntff.streams import (
+    RING_KEYS,
+    Counts,
+    stream_dma,
+    stream_events,
+    stream_instructions,
+    throttle_records,
+)
+from roofline.captures.ntff.trace import Trace
 from roofline.captures.ntff.words import Words
 
 __all__ = ["Decoded"]
@@ -41,7 +49,7 @@ _DIRECT2D = 0xB8
 
 _THROTTLE = {"ps": np.int64, "n": np.uint32, "k": np.uint32, "reason": np.uint32}
 
-Stream = Callable[[int, Counts], Iterator[Columns]]
+Stream = Callable[[Trace, int, Counts], Iterator[Columns]]
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,7 @@ class Decoded:
 
     @cached_property
     def _instructions(self) -> tuple[Columns, list[Counts]]:
-        return self._gather(self.trace.stream_instructions, _INSTRUCTIONS, "start_ps")
+        return self._gather(stream_instructions, _INSTRUCTIONS, "start_ps")
 
     @property
     def instructions(self) -> Columns:
@@ -69,7 +77,7 @@ class Decoded:
 
     @cached_property
     def _dma(self) -> tuple[Columns, list[Counts]]:
-        return self._gather(self.trace.stream_dma, _DMA, "start_ps")
+        return self._gather(stream_dma, _DMA, "start_ps")
 
     @property
     def dma(self) -> Columns:
@@ -94,7 +102,7 @@ class Decoded:
 
     @cached_property
     def _events(self) -> tuple[Columns, list[Counts]]:
-        return self._gather(self.trace.stream_events, _EVENTS, "ps")
+        return self._gather(stream_events, _EVENTS, "ps")
 
     @property
     def events(self) -> Columns:
@@ -105,8 +113,8 @@ class Decoded:
     def throttle(self) -> Columns:
         """Throttle records, those before time zero included."""
 
-        def stream(core: int, counts: Counts) -> Iterator[Columns]:
-            yield self.trace.throttle_records(core, counts)
+        def stream(trace: Trace, core: int, counts: Counts) -> Iterator[Columns]:
+            yield throttle_records(trace, core, counts)
 
         return self._gather(stream, _THROTTLE, "ps")[0]
 
@@ -122,7 +130,7 @@ class Decoded:
         counts = []
         for core in range(len(self.trace.header.cores)):
             counts.append(Counts())
-            rows = _concatenate(list(stream(core, counts[-1])), empty)
+            rows = _concatenate(list(stream(self.trace, core, counts[-1])), empty)
             _sort(rows, order)
             rows["core"] = np.full(len(rows[order]), core, dtype=np.int8)
             per_core.append(rows)

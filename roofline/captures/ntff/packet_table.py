@@ -14,8 +14,8 @@ from roofline.captures.ntff.decoded import Decoded
 from roofline.captures.ntff.derived import MEMORIES, SlotFacts
 from roofline.captures.ntff.header import Ring
 from roofline.captures.ntff.links import Links
+from roofline.captures.ntff.streams import RING_KEYS
 from roofline.captures.ntff.strings import categories, optional
-from roofline.captures.ntff.trace import RING_KEYS
 
 __all__ = ["PacketTable", "queue_class", "queue_name"]
 

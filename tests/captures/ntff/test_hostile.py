@@ -127,3 +127,7 @@ def test_refused_with_its_place(extra: bytes, what: str, tmp_path: Path) -> None
         open_capture(path)
     assert caught.value.offset is not None
     assert caught.value.section is not None
+
+
+def test_example_of_the_documentation_is_this_sample(root: Path) -> None:
+    assert (root / "docs/examples/kernel.ntff").read_bytes() == sample(6)
