@@ -1,4 +1,4 @@
-"""The trace of the documentation's examples: ``python -m tests.captures.ntff.example`` writes it."""
+"""The trace of the documentation's examples; running this module writes it."""
 
 from __future__ import annotations
 
