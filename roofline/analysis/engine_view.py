@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from roofline.analysis.busy import engine_busy
 from roofline.analysis.idle import idle_causes
+from roofline.analysis.narrow import LARGE_ROWS, narrow, rows_of
 from roofline.analysis.utilization import utilization
+from roofline.analysis.window import WINDOWS, window_ns
 from roofline.captures.capture import Capture
 from roofline.errors import MissingTableError
 from roofline.hardware.model import Hardware
@@ -23,11 +26,13 @@ class EngineView:
     """A utilization and, where the whole of the window was asked for, its idle causes.
 
     ``by`` are the dimensions beside engine and core, ``dims`` those of the main variables.
+    ``brief`` marks counts and busy times alone, of a capture too large for more in one go.
     """
 
     use: xr.Dataset
     idle: xr.Dataset | None
-    by: tuple[str, ...]
+    by: tuple[str, ...] = ()
+    brief: bool = False
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -48,7 +53,15 @@ def engine_view(
     """Return utilization and idle causes of a capture; see ``utilization`` and ``idle_causes``.
 
     Idle causes are left out where a filter, a grouping or missing operands leave nothing to say.
+    A capture of more than ``LARGE_ROWS`` instructions is counted and merged in one pass over its
+    file (``engine_busy``); a window of it is looked into like any other capture.
     """
+    if capture.has("instructions") and rows_of(capture, "instructions") > LARGE_ROWS:
+        if window in WINDOWS and not by and where is None and bins is None:
+            return EngineView(use=engine_busy(capture), idle=None, brief=True)
+        if window not in WINDOWS:
+            begin, end = window_ns(window)
+            capture = narrow(capture, begin, end)
     extra = tuple(name for name in by if name not in ("engine", "core"))
     use = utilization(
         capture, window=window, by=("engine", *extra), where=where, bins=bins, hardware=hardware

@@ -192,8 +192,10 @@ def instruction_timeline(capture: Capture, where: str | None = None) -> Timeline
     """
     table = capture.instructions
     engine, names = codes(table, "engine")
-    engines = (*ENGINES, *(name for name in names if name not in ENGINES))
-    place = np.array([*(engines.index(name) for name in names), -1], np.int32)
+    if np.any(engine < 0):  # kept under a name of its own, not dropped
+        engine, names = np.where(engine < 0, len(names), engine), [*names, "unknown"]
+    engines = (*ENGINES, *(name for name in dict.fromkeys(names) if name not in ENGINES))
+    place = np.array([engines.index(name) for name in names], np.int32)
     opcode, opcodes = codes(table, "opcode")
     if has(table, "kind"):
         kind, kinds = codes(table, "kind")

@@ -12,7 +12,7 @@ from roofline.errors import QueryError, UnitError
 from roofline.intervals import EMPTY, Intervals, merge
 from roofline.units import format_time, parse_time
 
-__all__ = ["WINDOWS", "Phases", "Window", "find_phases", "resolve_window"]
+__all__ = ["WINDOWS", "Phases", "Window", "find_phases", "resolve_window", "window_ns"]
 
 WINDOWS: Final = ("body", "total")
 """Named windows; any other is written ``from..to``, such as ``10us..50us``."""
@@ -145,15 +145,35 @@ def resolve_window(text: str | Window, phases: Phases, total_s: float | None = N
         return Window(
             name="total", start_ps=phases.first_ps, end_ps=phases.last_ps, length_ps=length
         )
+    start, end = _ends(text)
+    return _window(
+        text,
+        phases.first_ps if start is None else start,
+        phases.last_ps if end is None else end,
+    )
+
+
+def window_ns(text: str) -> tuple[int, int]:
+    """Return begin and end in ns of a window ``from..to``; an open end reaches as far as it can.
+
+    >>> window_ns("10us..50us")
+    (10000, 50000)
+    """
+    start, end = _ends(text)
+    far = 2**62
+    return -far if start is None else start // 1000, far if end is None else -(-end // 1000)
+
+
+def _ends(text: str) -> tuple[int | None, int | None]:
     begin, dots, stop = text.partition("..")
     if not dots:
         raise QueryError(f"unknown window {text!r}; known: body, total, 10us..50us")
     try:
-        start = round(parse_time(begin) * 1e12) if begin.strip() else phases.first_ps
-        end = round(parse_time(stop) * 1e12) if stop.strip() else phases.last_ps
+        start = round(parse_time(begin) * 1e12) if begin.strip() else None
+        end = round(parse_time(stop) * 1e12) if stop.strip() else None
     except UnitError as error:
         raise QueryError(f"window {text!r}: {error}") from None
-    return _window(text, start, end)
+    return start, end
 
 
 def _window(name: str, start: int, end: int, note: str = "") -> Window:

@@ -15,7 +15,7 @@ from roofline.units import format_si, format_time
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["engines_text"]
+__all__ = ["busy_text", "engines_text"]
 
 _PS: Final = 1e12
 _GROUPS_SHOWN: Final = 30
@@ -58,6 +58,33 @@ def engines_text(use: xr.Dataset, idle: xr.Dataset | None, by: Sequence[str] = (
     if idle is None and "active_ps" in use:
         lines += ["", "causes of idle time: not known, this capture has no operands"]
     return "\n".join(lines)
+
+
+def busy_text(busy: xr.Dataset) -> str:
+    """Return counts and busy times of a capture too large to be looked into at once."""
+    rows = []
+    for core in busy.core.values.tolist():
+        one = busy.sel(core=core)
+        for at, engine in enumerate(one.engine.values.tolist()):
+            if int(one.instructions[at]):
+                rows.append(
+                    [
+                        engine,
+                        str(core),
+                        f"{int(one.instructions[at]):,}",
+                        format_time(int(one.active_ps[at]) / _PS, digits=4),
+                        format_si(int(one.hbm_bytes[at]), "B") if "hbm_bytes" in one else "",
+                    ]
+                )
+    head = ["engine", "core", "instructions", "active", "HBM bytes"]
+    return "\n".join(
+        [
+            f"{busy.attrs['capture']}  {busy.attrs['format']}",
+            "a large capture: counted and merged as a whole; --window FROM..TO looks inside",
+            "",
+            *table(head, rows, left=2),
+        ]
+    )
 
 
 def _head(use: xr.Dataset) -> list[str]:

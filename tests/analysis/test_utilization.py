@@ -239,6 +239,19 @@ def test_times_of_day_in_ns_stay_exact() -> None:
     assert found.window_ps == 10**12 + 1000
 
 
+def test_engines_of_unknown_name_are_kept() -> None:
+    made = capture(
+        [
+            instruction("vector", "COPY", 0, 1),
+            {**instruction("vector", "COPY", 1, 3), "engine": None},
+            instruction("warp", "COPY", 0, 5),
+        ]
+    )
+    found = utilization(made).isel(core=0)
+    assert int(found.active_ps.sel(engine="unknown")) == 2 * US
+    assert int(found.active_ps.sel(engine="warp")) == 5 * US
+
+
 def test_a_dataset_survives_a_file(small: Any, tmp_path: Any) -> None:
     import xarray as xr
 

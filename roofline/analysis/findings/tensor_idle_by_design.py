@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from roofline.analysis.finding import Finding
 from roofline.analysis.findings.registry import finding
 from roofline.analysis.findings.scene import Scene
+from roofline.engines import COMPUTE_ENGINES
 
 __all__: list[str] = []
 
@@ -16,13 +17,15 @@ _NONE = 0.01
 @finding("tensor-idle-by-design")
 def check(scene: Scene) -> Iterator[Finding]:
     """The Tensor engine does (nearly) nothing while another engine is at work."""
-    counters = scene.counters
-    share = counters.share("tensor")
+    shares = {name: scene.counters.share(name) for name in COMPUTE_ENGINES}
     if scene.events is not None:
-        events = scene.events
-        works = events.found.busy("tensor", events.core, "compute").total / 1e12
-        share = scene.share(works)
-    others = [counters.share(name) or 0.0 for name in ("vector", "scalar", "gpsimd")]
+        found, core = scene.events.found, scene.events.core
+        shares = {
+            name: scene.share(found.busy(name, core, "compute").total / 1e12)
+            for name in COMPUTE_ENGINES
+        }
+    share = shares.pop("tensor")
+    others = [value for value in shares.values() if value is not None]
     if share is None or share >= _NONE or max(others, default=0.0) < 10 * _NONE:
         return
     yield Finding(

@@ -68,7 +68,7 @@ def command(
     from roofline.analysis.engine_view import engine_view
     from roofline.captures.hardware import hardware_of
     from roofline.report.dataset_record import dataset_csv, dataset_record
-    from roofline.report.engines import engines_text
+    from roofline.report.engines import busy_text, engines_text
 
     chip = hardware_of(capture, hardware)
     view = engine_view(capture, window=window, by=by, where=where, bins=bins, hardware=chip)
@@ -79,5 +79,7 @@ def command(
         click.echo(json.dumps(record))
     elif as_csv:
         click.echo(dataset_csv(view.use, view.dims), nl=False)
+    elif view.brief:
+        click.echo(busy_text(view.use))
     else:
         click.echo(engines_text(view.use, view.idle, view.by))
