@@ -10,6 +10,7 @@ import numpy as np
 
 from roofline.analysis.columns import codes, has, integers
 from roofline.analysis.dataset import Builder, ratio
+from roofline.analysis.narrow import rows_of
 from roofline.analysis.timeline import PS_PER_NS, WAIT_OPCODES
 from roofline.captures.capture import Capture
 from roofline.captures.streaming import column_names, iter_pieces
@@ -55,24 +56,26 @@ def engine_busy(capture: Capture, window: tuple[int, int] | None = None) -> xr.D
     wanted = ["engine", "start_ts", "end_ts"]
     wanted += [name for name in ("pcore_idx", "opcode", *_BYTES) if name in held]
     groups = _Groups()
-    starts: list[Int64Array] = []
-    ends: list[Int64Array] = []
+    rows = rows_of(capture, "instructions")
+    start, end = np.empty(rows, np.int64), np.empty(rows, np.int64)
     moved: dict[int, int] = {}
     base: int | None = None
+    filled = 0
     with ThreadPoolExecutor(2) as pool:
         for piece in _ahead(iter_pieces(capture, "instructions", wanted, window), pool):
             if not piece.num_rows:
                 continue
             if base is None:
                 base = int(integers(piece, "start_ts")[0]) - _MIDDLE
-            first, last = _keys(piece, groups, base, window, moved)
-            starts.append(first)
-            ends.append(last)
-        whole = [
-            pool.submit(_sorted, starts),
-            pool.submit(_sorted, ends),
-        ]
-        start, end = (each.result() for each in whole)
+            first, last, offset = _keys(piece, groups, base, window, moved)
+            place = slice(filled, filled + len(first))
+            np.add(first, offset, out=start[place])
+            np.add(last, offset, out=end[place])
+            filled = place.stop
+            del piece, first, last, offset
+        start, end = start[:filled], end[:filled]
+        for done in [pool.submit(each.sort) for each in (start, end)]:
+            done.result()
     length = totals_of_keys(start, end, _TIME_BITS, max(1, len(groups.numbers)))
     edges = np.arange(len(groups.numbers) + 1, dtype=np.int64) << _TIME_BITS
     count = np.diff(np.searchsorted(start, edges))
@@ -93,7 +96,8 @@ def _keys(
     base: int,
     window: tuple[int, int] | None,
     moved: dict[int, int],
-) -> tuple[Int64Array, Int64Array]:
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Return starts, ends, and what makes keys of them: group bits less the base."""
     engine, names = codes(piece, "engine")
     names = [*names, "unknown"]
     if has(piece, "pcore_idx"):
@@ -120,22 +124,13 @@ def _keys(
     for name in _BYTES:
         if has(piece, name):
             size = integers(piece, name)
-            for at, total in enumerate(_sums(pair, size if keep is None else size[keep], pairs)):
-                moved[pairs[at]] = moved.get(pairs[at], 0) + total
+            total = np.zeros(len(pairs), np.int64)
+            np.add.at(total, pair, size if keep is None else size[keep])
+            for number, amount in zip(pairs, total.tolist(), strict=True):
+                moved[number] = moved.get(number, 0) + amount
     # group and time do not share a bit, so that adding both is joining them
-    offset = np.take((np.array(pairs, np.int64) << _TIME_BITS) - base, pair, mode="clip")
-    return start + offset, end + offset
-
-
-def _sums(pair: Any, size: Int64Array, pairs: list[int]) -> list[int]:
-    """Return whole sums per pair; through floats where these are exact, which is much faster."""
-    if len(size) and int(size.min()) >= 0 and int(size.max()) * len(size) < 2**53:
-        exact: list[float] = np.bincount(pair, weights=size, minlength=len(pairs)).tolist()
-        return [int(each) for each in exact]
-    total = np.zeros(len(pairs), np.int64)
-    np.add.at(total, pair, size)
-    found: list[int] = total.tolist()
-    return found
+    offset = ((np.array(pairs, np.int64) << _TIME_BITS) - base)[pair]
+    return start, end, offset
 
 
 def _kept(
@@ -152,13 +147,6 @@ def _kept(
         inside = (end > window[0]) & (start < window[1])
         keep = inside if keep is None else keep & inside
     return None if keep is None else np.flatnonzero(keep)
-
-
-def _sorted(parts: list[Int64Array]) -> Int64Array:
-    whole = np.concatenate(parts) if parts else np.zeros(0, np.int64)
-    parts.clear()
-    whole.sort()
-    return whole
 
 
 def _dataset(

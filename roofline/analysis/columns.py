@@ -36,8 +36,13 @@ def codes(table: pa.Table, name: str) -> tuple[npt.NDArray[np.int32], list[str]]
         column = column.dictionary_encode()
     column = column.unify_dictionaries()
     names = column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
-    parts = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in column.chunks]
-    found = np.concatenate(parts) if parts else np.zeros(0)
+    parts = [
+        (chunk.indices.fill_null(-1) if chunk.null_count else chunk.indices).to_numpy(
+            zero_copy_only=False
+        )
+        for chunk in column.chunks
+    ]
+    found = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0)
     return found.astype(np.int32, copy=False), [str(each) for each in names]
 
 

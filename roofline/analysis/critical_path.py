@@ -14,6 +14,7 @@ from roofline.analysis.signals import NEVER
 from roofline.analysis.timeline import KINDS
 from roofline.analysis.window import Window
 from roofline.captures.capture import Capture
+from roofline.intervals import Int64Array, Intervals
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -110,7 +111,10 @@ class _Walk:
         self.graph, self.lines = graph, graph.lines
         self.first, self.now = found.window.start_ps, found.window.end_ps
         self.found = found
+        self.barrier = graph.operands.flags("barrier")[self.lines.row]
         self.segments: list[Segment] = []
+        self.writes: dict[int, Int64Array] = {}
+        self.computing: dict[tuple[str, int], Intervals] = {}
 
     def run(self) -> list[Segment]:
         row = self._last_row()
@@ -131,7 +135,7 @@ class _Walk:
         if one.kind not in KINDS or one.kind == "compute":
             return [one]
         core = int(self.lines.core[one.row])
-        busy = self.found.busy(one.resource, core, "compute").clip(one.start, one.end)
+        busy = self._compute(one.resource, core).clip(one.start, one.end)
         rest = busy.gaps(one.start, one.end)
         parts = [(start, end, "compute") for start, end in busy]
         parts += [(start, end, one.kind) for start, end in rest]
@@ -183,13 +187,12 @@ class _Walk:
         graph, lines = self.graph, self.lines
         engine = lines.engines[lines.engine[row]]
         inner = int(graph.inner_reached[row])
-        if graph.operands.parsed[graph.operands.code[lines.row[row]]].barrier:
+        if self.barrier[row]:
             self._add(int(lines.start[row]), engine, "barrier", row)
         elif inner != NEVER and inner > int(lines.start[row]):
             self._add(inner, engine, "hop", row)
-            return self._producer(
-                row, int(graph.inner_semaphore[row]), inner, str(graph.inner_source[row])
-            )
+            waited = int(graph.inner_semaphore[row]), int(graph.inner_value[row])
+            return self._producer(row, waited, inner, str(graph.inner_source[row]))
         else:
             self._add(int(lines.start[row]), engine, KINDS[lines.kind[row]], row)
         previous = int(graph.previous[row])
@@ -197,13 +200,15 @@ class _Walk:
         reached = int(graph.reached[row])
         if reached != NEVER and reached > min(freed, int(lines.start[row])):
             self._add(reached, engine, "hop", row)
-            return self._producer(row, int(graph.semaphore[row]), reached, str(graph.source[row]))
+            waited = int(graph.semaphore[row]), int(graph.value[row])
+            return self._producer(row, waited, reached, str(graph.source[row]))
         if previous >= 0:
             self._add(freed, engine, "dispatch", row)
         return previous
 
-    def _producer(self, row: int, semaphore: int, reached: int, source: str) -> int:
+    def _producer(self, row: int, waited: tuple[int, int], reached: int, source: str) -> int:
         graph, lines = self.graph, self.lines
+        semaphore, value = waited
         core = int(lines.core[row])
         if not source.startswith("dma"):
             producer = graph.producer(core, semaphore, reached, source) if source else -1
@@ -211,7 +216,7 @@ class _Walk:
                 self._add(int(lines.end[producer]), source, "hop", producer)
                 return producer
             return -1
-        transfer = graph.transfer(core, semaphore, reached, source)
+        transfer = graph.transfer(core, semaphore, value, reached, source)
         if transfer.first is not None and transfer.last is not None:
             self._add(transfer.last, source, "dma_completion")
             self._add(transfer.first, source, "dma_transfer")
@@ -224,11 +229,19 @@ class _Walk:
     def _doorbell(self, core: int) -> int:
         """Return the write that can have triggered a static transfer: the last one before it."""
         lines = self.lines
-        writes = [at for at, name in enumerate(lines.opcodes) if name == "WRITE"]
-        rows = np.flatnonzero(
-            np.isin(lines.opcode, writes) & (lines.core == core) & (lines.end <= self.now)
-        )
-        return int(rows[np.argmax(lines.end[rows])]) if len(rows) else -1
+        if core not in self.writes:
+            writes = [at for at, name in enumerate(lines.opcodes) if name == "WRITE"]
+            rows = np.flatnonzero(np.isin(lines.opcode, writes) & (lines.core == core))
+            self.writes[core] = rows[np.argsort(lines.end[rows], kind="stable")]
+        rows = self.writes[core]
+        at = int(np.searchsorted(lines.end[rows], self.now, "right")) - 1
+        return int(rows[at]) if at >= 0 else -1
+
+    def _compute(self, engine: str, core: int) -> Intervals:
+        """Return when an engine computes, merged once an engine."""
+        if (engine, core) not in self.computing:
+            self.computing[engine, core] = self.found.busy(engine, core, "compute")
+        return self.computing[engine, core]
 
     def _add(self, start: int, resource: str, kind: str, row: int = -1) -> None:
         """Add the segment from ``start`` to now, inside the window, and move back to its start."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,11 +11,14 @@ from roofline.analysis.activity import Activity
 from roofline.analysis.columns import codes, has
 from roofline.analysis.dataset import Builder, ratio
 from roofline.analysis.grouping import Groups, labelled
+from roofline.analysis.operands import read_operands
 from roofline.analysis.timeline import DmaTimeline
 from roofline.captures.capture import Capture
 from roofline.intervals import Int64Array
 
 __all__ = ["add_dma"]
+
+_ELEMENT: Final = ("dma_element", "dma_bytes")
 
 
 def add_dma(
@@ -72,7 +75,7 @@ def add_dma(
         )
     if not extra:
         _add_paths(out, capture, dma, core, found, edges, bins)
-        _add_distribution(out, dma, found)
+        _add_distribution(out, capture, dma, found)
     return {name for name, *_ in more}
 
 
@@ -162,7 +165,7 @@ def _add_paths(
     )
 
 
-def _add_distribution(out: Builder, dma: DmaTimeline, found: Activity) -> None:
+def _add_distribution(out: Builder, capture: Capture, dma: DmaTimeline, found: Activity) -> None:
     inside = (dma.start < found.window.end_ps) & (dma.end > found.window.start_ps)
     sizes = dma.size[np.flatnonzero(inside & dma.payload)]
     points = np.array([0, 10, 25, 50, 75, 90, 100])
@@ -173,6 +176,20 @@ def _add_distribution(out: Builder, dma: DmaTimeline, found: Activity) -> None:
         else np.full(len(points), np.nan)
     )
     out.add("dma_packet_size", ("percentile",), values, "B", "bytes a packet with data")
+    element = _partition_bytes(capture, found)
+    if element is not None:
+        size, weight = element
+        order = np.argsort(size, kind="stable")
+        done = np.cumsum(weight[order])
+        # of the bytes moved, not of the transfers: the share in pieces of at most this size
+        at = np.searchsorted(done, points / 100 * done[-1], "left")
+        out.add(
+            "dma_partition_bytes",
+            ("percentile",),
+            size[order][np.minimum(at, len(size) - 1)],
+            "B",
+            "contiguous bytes a partition of the transfers issued, weighted by their bytes",
+        )
     start, end = np.sort(dma.start[inside]), np.sort(dma.end[inside])
     depth = np.arange(1, len(start) + 1) - np.searchsorted(end, start, "right")
     out.add(
@@ -182,3 +199,15 @@ def _add_distribution(out: Builder, dma: DmaTimeline, found: Activity) -> None:
         "1",
         "most packets in flight at once",
     )
+
+
+def _partition_bytes(capture: Capture, found: Activity) -> tuple[Any, Any] | None:
+    """Return contiguous bytes and all bytes of each transfer issued in the window."""
+    lines = found.instructions
+    operands = read_operands(capture.instructions) if lines is not None else None
+    if lines is None or operands is None:
+        return None
+    inside = (lines.start >= found.window.start_ps) & (lines.start < found.window.end_ps)
+    element, size = (operands.integers(name)[lines.row[inside]] for name in _ELEMENT)
+    known = (element > 0) & (size > 0)
+    return (element[known], size[known]) if known.any() else None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,7 @@ class Graph:
     semaphore: Int64Array
     inner_semaphore: Int64Array
     value: Int64Array
+    inner_value: Int64Array
     reached: Int64Array
     inner_reached: Int64Array
     source: npt.NDArray[np.object_]
@@ -60,7 +61,10 @@ class Graph:
     _signals: dict[tuple[int, int], Int64Array]
     _issues: dict[tuple[int, int], Int64Array]
     _bytes: Int64Array
+    _increment: Int64Array
+    _updates: Signals
     _names: dict[tuple[int, int], str]
+    _cache: dict[Any, Any] = field(default_factory=dict)
 
     def name_of_issue(self, row: int) -> str:
         """Return the name of the queue that a DMA instruction issues to, ``dma`` if not known."""
@@ -81,15 +85,21 @@ class Graph:
         # the end of an instruction and its signal are stamped apart, by tens of ns either way
         return int(rows[np.argmin(np.abs(lines.end[rows] - reached))])
 
-    def transfer(self, core: int, semaphore: int, reached: int, name: str) -> Transfer:
+    def transfer(self, core: int, semaphore: int, value: int, reached: int, name: str) -> Transfer:
         """Return the transfer whose completion made the update at ``reached`` ps."""
         issuer, wanted = _NONE, 0
         rows = self._issues.get((core, semaphore))
         if rows is not None:
-            # one semaphore serves one transfer at a time: the last one issued before it is set
-            at = int(np.searchsorted(self.lines.start[rows], reached, "left")) - 1
-            if at >= 0:
-                issuer = int(rows[at])
+            # transfers of one semaphore complete in the order they are issued: the n-th count is
+            # the n-th of them, and where counts do not fit, it is the last one issued before
+            latest = int(np.searchsorted(self.lines.start[rows], reached, "left")) - 1
+            step = int(self._increment[rows[0]])
+            at = latest
+            if step > 0:
+                counted = self._updates.counted(core, semaphore, value, reached)
+                at = -(-counted // step) - 1
+            if latest >= 0:
+                issuer = int(rows[at if 0 <= at <= latest else latest])
                 wanted = int(self._bytes[issuer])
         first, last = self._flight(core, name, issuer, reached, wanted)
         return Transfer(name=name, first=first, last=last, issuer=issuer)
@@ -100,6 +110,13 @@ class Graph:
         A capture that does not name the ring of a packet tells it by class and bytes: the payload
         of a ring is what the issuers of its queue asked for.
         """
+        key = ("packets", core, name)
+        if key not in self._cache:
+            self._cache[key] = self._packets(core, name)
+        found: npt.NDArray[np.bool_] | None = self._cache[key]
+        return found
+
+    def _packets(self, core: int, name: str) -> npt.NDArray[np.bool_] | None:
         dma = self.found.dma
         if dma is None:
             return None
@@ -130,23 +147,37 @@ class Graph:
         # a transfer that converts moves other bytes than it stores: then only one ring is clear
         return next(iter(same), rings[0] if len(rings) == 1 else None)
 
+    def _by_end(self, core: int, name: str) -> tuple[Int64Array, Int64Array] | None:
+        """Return the payload packets of a queue in order of their ends, and bytes up to each."""
+        key = ("by end", core, name)
+        if key not in self._cache:
+            mine, dma = self.packets(core, name), self.found.dma
+            self._cache[key] = None
+            if mine is not None and dma is not None:
+                rows = np.flatnonzero(mine & dma.payload)
+                rows = rows[np.argsort(dma.end[rows], kind="stable")]
+                self._cache[key] = (rows, np.concatenate([[0], np.cumsum(dma.size[rows])]))
+        found: tuple[Int64Array, Int64Array] | None = self._cache[key]
+        return found
+
     def _flight(
         self, core: int, name: str, issuer: int, reached: int, wanted: int
     ) -> tuple[int | None, int | None]:
-        dma = self.found.dma
-        mine = self.packets(core, name)
-        if dma is None or mine is None:
+        dma, ordered = self.found.dma, self._by_end(core, name)
+        if dma is None or ordered is None:
             return None, None
-        rows = np.flatnonzero(mine & dma.payload)
+        rows, done = ordered
         begin = int(self.lines.start[issuer]) if issuer >= 0 else self.found.phases.first_ps
-        rows = rows[(dma.end[rows] <= reached + self.slack_ps) & (dma.start[rows] >= begin)]
-        if not len(rows):
-            return None, None
-        rows = rows[np.argsort(-dma.end[rows], kind="stable")]
+        stop = int(np.searchsorted(dma.end[rows], reached + self.slack_ps, "right"))
+        first = int(np.searchsorted(dma.end[rows], begin, "right"))
         if wanted > 0:
             # the latest packets that together carry what was asked for
-            rows = rows[: int(np.searchsorted(np.cumsum(dma.size[rows]), wanted, "left")) + 1]
-        return int(dma.start[rows].min()), int(dma.end[rows].max())
+            first = max(first, int(np.searchsorted(done, done[stop] - wanted, "right")) - 1)
+        mine = rows[first:stop]
+        mine = mine[dma.start[mine] >= begin]
+        if not len(mine):
+            return None, None
+        return int(dma.start[mine].min()), int(dma.end[mine].max())
 
 
 def build_graph(capture: Capture, found: Activity) -> Graph:
@@ -166,10 +197,9 @@ def build_graph(capture: Capture, found: Activity) -> Graph:
     semaphore = operands.integers("wait")[row]
     inner = operands.integers("inner_wait")[row]
     value = operands.integers("wait_value")[row]
+    inner_value = operands.integers("inner_value")[row]
     reached, source = _reached(signals, lines, semaphore, value, lines.start)
-    inner_reached, inner_source = _reached(
-        signals, lines, inner, operands.integers("inner_value")[row], lines.end
-    )
+    inner_reached, inner_source = _reached(signals, lines, inner, inner_value, lines.end)
     issued = operands.integers("dma_semaphore")[row]
     size = operands.integers("dma_bytes")[row]
     return Graph(
@@ -180,6 +210,7 @@ def build_graph(capture: Capture, found: Activity) -> Graph:
         semaphore=semaphore,
         inner_semaphore=inner,
         value=value,
+        inner_value=inner_value,
         reached=reached,
         inner_reached=inner_reached,
         source=source,
@@ -188,6 +219,8 @@ def build_graph(capture: Capture, found: Activity) -> Graph:
         _signals=_by_semaphore(lines, operands.integers("signal")[row], lines.end),
         _issues=_by_semaphore(lines, issued, lines.start),
         _bytes=size,
+        _increment=operands.integers("dma_increment")[row],
+        _updates=signals,
         _names=signals.names,
     )
 

@@ -1,15 +1,18 @@
 """What the operand text of an instruction says: shapes, dtypes, memories, waits, signals.
 
-Every format carries the same text, so it is read here once: each distinct text is parsed one time
-and the result is indexed by row. What a text does not say is unknown: -1, an empty name, or NaN.
+Every format carries the same text, so it is read here once a capture. Waits and signals, which
+differ from one instruction to the next, are read from all texts at once; what is left, without
+addresses, are few distinct shapes, and each is parsed one time. What a text does not say is
+unknown: -1, or an empty name.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+import weakref
+from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,19 +27,24 @@ if TYPE_CHECKING:
 
     from roofline.intervals import Int64Array
 
-__all__ = ["EVENT", "Operands", "Parsed", "parse_operands", "read_operands", "signaller"]
+__all__ = ["EVENT", "Operands", "Parsed", "parse_shape", "read_operands", "signaller"]
 
 _TENSOR: Final = re.compile(
     r"(\w+)=(?:(\w+)@)?0x([0-9a-f]+)\[(-?\d+(?:,-?\d+)*)\]\[(-?\d+(?:,-?\d+)*)\]"
-)
-_WAIT: Final = re.compile(r"\$?([SE])\[(\d+)\](?: \(([^)]*)\))?(==|>=|<=|>|<)(-?\d+)")
-_SIGNAL: Final = re.compile(
-    r"\$?([SE])\[(\d+)\](?: \(([^)]*)\))?(\+\+|--|\+=|-=|=|\+|-)(-?\d+)?@complete"
 )
 _NUMBER: Final = re.compile(r"\b(\w+)=(0x[0-9a-f]+|-?\d+)\b")
 _PATTERN: Final = re.compile(r"(src|dst)_pattern=((?:\[[-\d,]+\])+)")
 _ARRAY: Final = re.compile(r"\b(\d+)\*(\d+)\b")
 _POINTER: Final = re.compile(r"\w+_ptr=|imm_src=\S*PTR")
+
+# of the texts of a whole capture at once, in the regular expressions of Arrow
+_TOKEN: Final = r"(?P<dollar>\$?)(?P<kind>[SE])\[(?P<number>\d+)\](?: \((?P<name>[^)]*)\))?"
+_WAIT: Final = _TOKEN + r"(?:==|>=|<=|>|<)(?P<value>-?\d+)"
+_SIGNAL: Final = _TOKEN + r"(?:\+\+|--|\+=|-=|=|\+|-)(?:-?\d+)?@complete"
+_ALL_TOKENS: Final = r"\$?[SE]\[\d+\](?: \([^)]*\))?[^ ]*"
+_BEHIND: Final = r"setter=.*$"
+_PSUM: Final = (r"0x[2-9a-f][0-9a-f]{6}\[", "0x2000000[")
+_SBUF: Final = (r"0x1?[0-9a-f]{1,6}\[", "0x0[")
 
 _PSUM_FROM: Final = 0x2000000
 """Engine-local addresses from here on are PSUM, below it SBUF (facts of the trace format)."""
@@ -50,18 +58,16 @@ EVENT: Final = 1 << 20
 
 @dataclass(slots=True)
 class Parsed:
-    """What one text says."""
+    """Shapes, dtypes and memories of one text.
 
-    wait: int = -1
-    wait_value: int = 0
-    wait_name: str = ""
-    inner_wait: int = -1
-    inner_value: int = 0
-    inner_name: str = ""
-    barrier: bool = False
-    signal: int = -1
+    ``elements`` are per partition, the larger of input and output; a matmul multiplies ``rows`` x
+    ``columns`` with ``elements`` moving columns. ``dma_*`` describe the transfer a DMA instruction
+    issues: payload, smallest contiguous element, memories.
+    """
+
     dtype_in: str = ""
     dtype_out: str = ""
+    dtypes: tuple[str, ...] = ()
     elements: int = -1
     partitions: int = -1
     rows: int = -1
@@ -77,67 +83,119 @@ class Parsed:
     dma_element: int = -1
     dma_source: str = ""
     dma_dest: str = ""
-    dtypes: tuple[str, ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Operands:
     """Columns of what the texts say, one entry a row of the instruction table.
 
-    ``wait`` is the semaphore an instruction waits for before it starts (events count from
-    ``EVENT``), ``inner_wait`` the one an EVENT_SEMAPHORE waits for inside (``barrier``: one of the
-    runtime's), ``signal`` the one it updates at its end. ``elements`` are per partition, the larger
-    of input and output; a matmul multiplies ``rows`` x ``columns`` with ``elements`` moving
-    columns. ``dma_*`` describe the transfer a DMA instruction issues: payload, smallest contiguous
-    element, memories.
+    Fields of ``Parsed``, and: ``wait`` is the semaphore an instruction waits for before it starts
+    (events count from ``EVENT``) and ``wait_value`` the value, ``inner_wait`` and ``inner_value``
+    the same inside an EVENT_SEMAPHORE (``barrier``: at one of the runtime's barriers), ``signal``
+    the semaphore updated at the end; ``wait_name`` and ``inner_name`` name the signaller.
     """
 
     parsed: tuple[Parsed, ...]
     code: npt.NDArray[np.int32]
+    waits: dict[str, npt.NDArray[Any]]
+    text: npt.NDArray[np.int32]
 
     def integers(self, name: str) -> Int64Array:
         """Return an integer field by row."""
-        return np.array([getattr(one, name) for one in self.parsed], np.int64)[self.code]
+        return np.asarray(self._column(name, np.int64), np.int64)
 
     def flags(self, name: str) -> npt.NDArray[np.bool_]:
         """Return a boolean field by row."""
-        return np.array([getattr(one, name) for one in self.parsed], np.bool_)[self.code]
+        return np.asarray(self._column(name, np.bool_), np.bool_)
 
     def names(self, name: str) -> npt.NDArray[np.object_]:
         """Return a text field by row, as a shared object a distinct text."""
-        return np.array([getattr(one, name) for one in self.parsed], np.object_)[self.code]
+        return np.asarray(self._column(name, np.object_), np.object_)
+
+    def _column(self, name: str, kind: Any) -> npt.NDArray[Any]:
+        if name in self.waits:
+            return self.waits[name][self.text]
+        return np.array([getattr(one, name) for one in self.parsed], kind)[self.code]
+
+
+_KNOWN: Final[dict[int, tuple[weakref.ref[Any], Operands]]] = {}
+"""What was read of tables that are still in use, so that one capture is read once."""
 
 
 def read_operands(table: pa.Table) -> Operands | None:
     """Return what the operand texts of an instruction table say; ``None`` where it has none."""
-    if not has(table, "operands", "opcode"):
+    if not has(table, "operands"):
         return None
+    key = id(table)
+    if key in _KNOWN and _KNOWN[key][0]() is table:
+        return _KNOWN[key][1]
+    found = _read(table)
+    _KNOWN[key] = weakref.ref(table, lambda _: _KNOWN.pop(key, None)), found
+    return found
+
+
+def _read(table: pa.Table) -> Operands:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     text, texts = codes(table, "operands")
-    opcode, opcodes = codes(table, "opcode")
-    pair = (opcode.astype(np.int64) + 1) * (len(texts) + 1) + text + 1
-    used, code = np.unique(pair, return_inverse=True)
-    parsed = []
-    for key in used.tolist():
-        op, number = key // (len(texts) + 1) - 1, key % (len(texts) + 1) - 1
-        parsed.append(
-            parse_operands(opcodes[op] if op >= 0 else "", texts[number] if number >= 0 else "")
-        )
-    return Operands(parsed=tuple(parsed), code=code.astype(np.int32))
+    column = pa.array([*texts, ""], pa.string())  # the last one for nulls
+    before = pc.replace_substring_regex(column, _BEHIND, "")
+    behind = pc.replace_substring_regex(column, r"^.*?setter=", "setter=")
+    behind = pc.if_else(pc.match_substring(column, "setter="), behind, "")
+    waits: dict[str, npt.NDArray[Any]] = {}
+    for prefix, where, pattern in (
+        ("wait", before, _WAIT),
+        ("inner", behind, _WAIT),
+        ("signal", column, _SIGNAL),
+    ):
+        found = pc.extract_regex(where, pattern)
+        number = _whole(found, "number", -1)
+        event = pc.fill_null(pc.equal(pc.struct_field(found, "kind"), "E"), False)
+        number = number + np.where(event.to_numpy(zero_copy_only=False), EVENT, 0)
+        waits["inner_wait" if prefix == "inner" else prefix] = number
+        if prefix == "signal":
+            continue
+        waits[f"{prefix}_value"] = _whole(found, "value", 0)
+        name = pc.fill_null(pc.struct_field(found, "name"), "")
+        waits[f"{prefix}_name"] = np.array(name.to_pylist(), np.object_)
+        if prefix == "inner":
+            # a dollar marks what the runtime put in, and it puts only barriers of this form
+            dollar = pc.fill_null(pc.equal(pc.struct_field(found, "dollar"), "$"), False)
+            waits["barrier"] = dollar.to_numpy(zero_copy_only=False)
+    shape = pc.replace_substring_regex(column, _ALL_TOKENS, "")
+    for pattern, plain in (_PSUM, _SBUF):
+        shape = pc.replace_substring_regex(shape, pattern, plain)
+    shape = shape.dictionary_encode()
+    place = shape.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+    return Operands(
+        parsed=tuple(map(parse_shape, shape.dictionary.to_pylist())),
+        code=place[text],
+        waits=waits,
+        text=text,
+    )
 
 
-def parse_operands(opcode: str, text: str) -> Parsed:
-    """Return what one operand text says.
+def _whole(found: Any, name: str, missing: int) -> Int64Array:
+    """Return a captured number; ``missing`` where the pattern did not match."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    >>> one = parse_operands("MATMUL", "S[5] (Tensor)++@complete acc_flags=3 "
-    ...     "src=bfloat16@0x37e00[1,0,0][128,1,1] dst=0x2000000[1,0,0][128,1,1] 128*128 ")
-    >>> one.dtype_in, one.rows, one.columns, one.elements, one.signal
-    ('bf16', 128, 128, 128, 5)
+    # more than 18 digits are no value of a semaphore
+    digits = pc.utf8_slice_codeunits(pc.struct_field(found, name), 0, 18)
+    numbers = pc.fill_null(pc.cast(digits, pa.int64()), missing)
+    return np.array(numbers.to_numpy(zero_copy_only=False), np.int64)
+
+
+def parse_shape(text: str) -> Parsed:
+    """Return shapes, dtypes and memories of one operand text.
+
+    >>> one = parse_shape("acc_flags=3 src=bfloat16@0x37e00[1,0,0][128,1,1] "
+    ...     "dst=0x2000000[1,0,0][128,1,1] 128*64 ")
+    >>> one.dtype_in, one.rows, one.columns, one.elements, one.psum_operands
+    ('bf16', 128, 64, 128, 1)
     """
     found = Parsed()
-    _read_waits(found, opcode, text)
-    signal = _SIGNAL.search(text)
-    if signal is not None:
-        found.signal = _number(signal)
     if "semaphore=" in text and "elem_size=" in text:
         _read_transfer(found, text)
         return found
@@ -152,27 +210,6 @@ def parse_operands(opcode: str, text: str) -> Parsed:
         found.rows, found.columns = int(array[1]), int(array[2])
         found.partitions = found.rows
     return found
-
-
-def _read_waits(found: Parsed, opcode: str, text: str) -> None:
-    # what stands behind `setter=` is a second condition, waited for inside the instruction
-    inside = text.find("setter=") if opcode == "EVENT_SEMAPHORE" else -1
-    for wait in _WAIT.finditer(text):
-        if 0 <= inside < wait.start():
-            found.inner_wait, found.inner_value = _number(wait), int(wait[5])
-            found.inner_name = wait[3] or ""
-            # a dollar marks what the runtime put in, and it puts only barriers of this form
-            found.barrier = wait[0].startswith("$S")
-        elif found.wait < 0:
-            found.wait, found.wait_value, found.wait_name = (
-                _number(wait),
-                int(wait[5]),
-                wait[3] or "",
-            )
-
-
-def _number(match: re.Match[str]) -> int:
-    return int(match[2]) + (EVENT if match[1] == "E" else 0)
 
 
 def _read_tensors(found: Parsed, text: str) -> None:

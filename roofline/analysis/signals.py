@@ -87,6 +87,18 @@ class Signals:
                 source[rows] = np.where(plain & bool(name), name, told)
         return time, source
 
+    def counted(self, core: int, semaphore: int, value: int, reached: int) -> int:
+        """Return what a semaphore counted in all when it reached ``value``, resets undone.
+
+        ``value`` alone where the capture does not show its updates.
+        """
+        history = self.histories.get((core, semaphore))
+        if history is None:
+            return value
+        at = int(np.searchsorted(history.time, reached, "right")) - 1
+        ends = np.flatnonzero(np.diff(history.epoch[: at + 1]))
+        return value + int(history.value[ends].sum())
+
 
 def read_signals(capture: Capture, lines: Timeline, operands: Operands) -> Signals:
     """Return the semaphore updates of a capture; empty where it has no such table."""

@@ -11,7 +11,7 @@ from roofline.captures.capture import Capture
 from roofline.hardware.model import Hardware
 from roofline.intervals import Int64Array
 
-__all__ = ["limit_spans", "limited_share"]
+__all__ = ["limit_spans", "limited_share", "mean_limit"]
 
 _START: float = -(2.0**62)
 
@@ -41,6 +41,18 @@ def limit_spans(
     order = np.argsort(time, kind="stable")
     ratio = np.where(n[order] > 0, k[order] / np.maximum(n[order], 1), 1.0)
     return np.concatenate([first, time[order]]), np.concatenate([[start_ratio], ratio])
+
+
+def mean_limit(
+    capture: Capture, core: int, edges: Int64Array, hardware: Hardware | None = None
+) -> npt.NDArray[np.float64]:
+    """Return the mean share of the full rate allowed in each bin ``edges[i] .. edges[i + 1]``."""
+    starts, ratio = limit_spans(capture, core, hardware)
+    at = np.maximum(starts, int(edges[0]))
+    done = np.concatenate([[0.0], np.cumsum(np.diff(at) * ratio[:-1])])
+    passed = np.diff(_integral(at, done, ratio, edges))
+    mean: npt.NDArray[np.float64] = passed / np.diff(edges)
+    return mean
 
 
 def limited_share(

@@ -13,6 +13,7 @@ from roofline.analysis.dataset import Builder, ratio
 from roofline.analysis.dma_use import add_dma
 from roofline.analysis.grouping import BY, Groups, labelled
 from roofline.analysis.ideal import ideal_ps, ideal_work
+from roofline.analysis.throttle import mean_limit
 from roofline.analysis.timeline import (
     KINDS,
     Timeline,
@@ -42,6 +43,13 @@ AMOUNTS: Final = {
     "psum_write_bytes": ("B", "bytes written to PSUM"),
 }
 """Amounts of instructions that are summed where the capture has them: unit and meaning."""
+
+RATES: Final = {
+    "raw_flops": ("FLOP/s", "Tensor FLOP"),
+    "adjusted_flops": ("FLOP/s", "Tensor FLOP in bf16 equivalents"),
+    "element_passes": ("element/s", "element-passes"),
+}
+"""Amounts that are given as rates too."""
 
 _KIND_NAMES: Final = {
     "compute": "computing",
@@ -201,9 +209,14 @@ def _add_engines(
     table = capture.instructions
     for name, (unit, meaning) in AMOUNTS.items():
         if has(table, name):
-            amount = integers(table, name)[lines.row]
-            out.add(name, dims, shaped(groups.spread(moves, amount)), unit, meaning)
-    _add_ideal(out, capture, lines, groups, shaped, dims, hardware, shaped(before["compute"]))
+            amount = shaped(groups.spread(moves, integers(table, name)[lines.row]))
+            out.add(name, dims, amount, unit, meaning)
+            _add_rates(out, name, dims, amount, active, length)
+    if hardware is not None:
+        compute = shaped(before["compute"])
+        _add_ideal(out, capture, lines, groups, shaped, dims, hardware, compute, active, length)
+    if capture.has("throttle") and not more:
+        _add_limit(out, capture, found, edges, bins, hardware)
     if len(found.cores) > 1 and not more:
         merged = Groups(
             group=lines.engine.astype(np.int64),
@@ -245,18 +258,19 @@ def _add_ideal(
     groups: Groups,
     shaped: Any,
     dims: Sequence[str],
-    hardware: Hardware | None,
+    hardware: Hardware,
     compute: Int64Array,
+    active: Int64Array,
+    length: Int64Array,
 ) -> None:
-    if hardware is None:
-        return
     work = ideal_work(capture.instructions, lines, hardware)
     whole = ideal_ps(work.cycles, lines, hardware)
     rows = np.flatnonzero(np.isfinite(work.cycles))
     if not has(capture.instructions, "element_passes"):
-        passes = np.nan_to_num(work.passes).astype(np.int64)
+        passes = shaped(groups.spread(rows, np.nan_to_num(work.passes).astype(np.int64)))
         unit, meaning = AMOUNTS["element_passes"]
-        out.add("element_passes", dims, shaped(groups.spread(rows, passes)), unit, meaning)
+        out.add("element_passes", dims, passes, unit, meaning)
+        _add_rates(out, "element_passes", dims, passes, active, length)
     ideal, covered = shaped(groups.spread(rows, whole)), shaped(groups.merged(rows))
     out.add(
         "ideal_ps",
@@ -281,6 +295,36 @@ def _add_ideal(
         ratio(covered - np.minimum(ideal, covered), compute),
         "1",
         "share of compute time in which no element flows: fixed cost of instructions, waiting",
+    )
+
+
+def _add_rates(
+    out: Builder, name: str, dims: Sequence[str], amount: Any, active: Any, length: Any
+) -> None:
+    """Add what FLOP and element-passes come to per second, while active and over the window."""
+    if name not in RATES:
+        return
+    unit, meaning = RATES[name]
+    for suffix, time, when in (("active", active, "active time"), ("window", length, "the window")):
+        rate = ratio(amount, time) * 1e12
+        out.add(f"{name}_per_{suffix}_s", dims, rate, unit, f"{meaning} over {when}")
+
+
+def _add_limit(
+    out: Builder,
+    capture: Capture,
+    found: Activity,
+    edges: Int64Array,
+    bins: int | None,
+    hardware: Hardware | None,
+) -> None:
+    values = np.array([mean_limit(capture, core, edges, hardware) for core in found.cores])
+    out.add(
+        "tensor_limit",
+        ("core", "bin") if bins else ("core",),
+        values if bins else values[:, 0],
+        "1",
+        "mean share of its full rate that the Tensor engine was allowed",
     )
 
 

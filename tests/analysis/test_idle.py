@@ -87,6 +87,28 @@ def test_the_path_reaches_the_root_and_fills_the_window() -> None:
     assert int(found.path_ps.sum()) == found.window_ps
 
 
+def test_of_transfers_in_flight_the_one_that_was_waited_for() -> None:
+    """Two loads on one semaphore: 16 is the first of them, although the second is issued too."""
+    made = capture(
+        [
+            instruction("sync", "DMA_DIRECT2D", 0, 1, DMA),
+            instruction("sync", "DMA_DIRECT2D", 1, 2, DMA),
+            instruction("tensor", "MATMUL", 6, 9, MATMUL),
+        ],
+        [
+            packet(2, 4, 131072, "qSyncDynamicHW", queue_type="hardware_dynamic"),
+            packet(4, 8, 131072, "qSyncDynamicHW", queue_type="hardware_dynamic"),
+        ],
+        semaphores=[update(5, 24, 16, "dma"), update(9, 24, 32, "dma")],
+    )
+    found = critical_path(made)
+    rows = found.segment_row.values.tolist()
+    assert rows[0] == 0
+    transfer = found.segment_kind.values.tolist().index("dma_transfer")
+    assert int(found.segment_start_ps[transfer]) == 2 * US
+    assert int(found.segment_ps[transfer]) == 2 * US
+
+
 def test_without_updates_the_wait_is_still_named_by_the_operands() -> None:
     made = chain()
     sources = {name: made.sources[name] for name in ("instructions", "dma")}

@@ -239,6 +239,37 @@ def test_times_of_day_in_ns_stay_exact() -> None:
     assert found.window_ps == 10**12 + 1000
 
 
+def test_rates_limit_and_sizes() -> None:
+    load = (
+        " semaphore=24 sem_increment=16  src_elem_size=512 dst_elem_size=512 "
+        "src_pattern=[512,1][128,1] dst_pattern=[262144,1][128,1] src_table_index=0 "
+        "dst_addr_imm=0x802000036600 "
+    )
+    made = capture(
+        [
+            instruction("sync", "DMA_DIRECT2D", 0, 1, load),
+            instruction("tensor", "MATMUL", 4, 8, raw_flops=4_000_000),
+            instruction("vector", "COPY", 8, 10, element_passes=1000),
+        ],
+        [packet(1, 4, 65536)],
+        throttle=[
+            {"timestamp": 0, "duration": 5000, "k": 4, "n": 8, "pcore_idx": 0},
+            {"timestamp": 5000, "duration": 5000, "k": 8, "n": 8, "pcore_idx": 0},
+        ],
+    )
+    found = utilization(made, bins=2).isel(core=0)
+    assert found.tensor_limit.values.tolist() == [0.5, 1.0]
+    whole = utilization(made).isel(core=0)
+    assert float(whole.tensor_limit) == pytest.approx(0.75, rel=1e-12)
+    tensor = whole.sel(engine="tensor")
+    assert float(tensor.raw_flops_per_active_s) == pytest.approx(1e12, rel=1e-12)
+    assert float(tensor.raw_flops_per_window_s) == pytest.approx(4e11, rel=1e-12)
+    assert float(whole.sel(engine="vector").element_passes_per_active_s) == pytest.approx(
+        5e8, rel=1e-12
+    )
+    assert set(whole.dma_partition_bytes.values.tolist()) == {512}
+
+
 def test_engines_of_unknown_name_are_kept() -> None:
     made = capture(
         [

@@ -40,7 +40,7 @@ def check(scene: Scene) -> Iterator[Finding]:
         ),
         evidence=(
             f"{format_time(hidden)} are hidden; the longest exposed stretch is "
-            f"{format_time((longest[1] - longest[0]) / 1e12)} at {longest[0] / 1e6:.2f} us"
+            f"{format_time((longest[1] - longest[0]) / 1e12)} at {format_time(longest[0] / 1e12)}"
             + (f"; {format_time(path)} of the critical path are DMA" if path is not None else "")
         ),
         remedy=(
