@@ -148,7 +148,7 @@ def operand_columns(
         inserted = np.array([not name for name in names], dtype=np.int64)[codes]
         told = bool((inserted == 0).any())
     key = (opcode_codes * len(texts) + text_codes) * 2 + inserted
-    distinct, where = np.unique(key, return_inverse=True)
+    distinct, where = _distinct(key, 2 * len(opcodes) * len(texts))
     facts = [
         parse_operands(
             opcodes[code // 2 // len(texts)],
@@ -164,6 +164,22 @@ def operand_columns(
         values = values.dictionary_encode() if kind == "string" else values
         columns[name] = values.take(rows)
     return columns
+
+
+def _distinct(
+    key: npt.NDArray[np.int64], bound: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the distinct keys below ``bound`` and where each key is among them."""
+    import numpy as np
+
+    if bound > 8 * len(key):
+        return np.unique(key, return_inverse=True)
+    present = np.zeros(bound, dtype=bool)
+    present[key] = True
+    distinct = np.flatnonzero(present)
+    place = np.empty(bound, dtype=np.int64)
+    place[distinct] = np.arange(len(distinct))
+    return distinct, place[key]
 
 
 def _coded(column: pa.Array) -> tuple[list[str], npt.NDArray[np.int64]]:
