@@ -190,6 +190,15 @@ def test_damaged_files_are_refused_in_one_line(tmp_path: Path) -> None:
         open_capture(path).table("cpu_ops")
 
 
+@pytest.mark.parametrize("key", ["Input Dims", "a key that nobody reads"])
+def test_deep_nesting_is_refused(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "trace.json"
+    deep = "[" * 200_000 + "]" * 200_000
+    path.write_text(f'{{"traceEvents":[{{"ph":"X","cat":"cpu_op","args":{{"{key}":{deep}}}}}]}}')
+    with pytest.raises(CaptureError, match="nests too deep"):
+        open_capture(path)
+
+
 def test_a_trace_without_events_opens_and_is_empty(tmp_path: Path) -> None:
     capture = open_capture(Trace().write(tmp_path / "trace.json"))
     assert {capture.table(name).num_rows for name in capture.sources} == {0}

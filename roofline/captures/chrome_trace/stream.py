@@ -41,6 +41,8 @@ def decode_events(
             return _by_blocks(_chunks(path), event, extract)
         except msgspec.DecodeError:
             return _whole(path, event, extract)
+    except RecursionError as error:
+        raise CaptureError(f"{path}: JSON that nests too deep for a trace") from error
     finally:
         if enabled:
             gc.enable()
@@ -54,7 +56,7 @@ def read_document(path: Path) -> Document | None:
         return None
     try:
         return msgspec.json.decode(head[:start] + b"]}", type=Document)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
 
 
