@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from roofline.captures.folder import Folder, Group, Member
+from roofline.errors import CaptureError
+from roofline.record.manifest import Manifest, has_manifest, load_manifest
 
 __all__ = ["folder_record", "folder_text"]
 
 
 def folder_record(folder: Folder) -> dict[str, Any]:
     """Return everything known, for JSON."""
+    manifest, fault = _manifest(folder)
     return {
         "path": str(folder.path),
+        "manifest": msgspec.to_builtins(manifest) if manifest is not None else None,
         "groups": [
             {
                 "key": group.key,
@@ -22,7 +28,7 @@ def folder_record(folder: Folder) -> dict[str, Any]:
             for group in folder.groups
         ],
         "programs_without_trace": [str(path) for path in folder.programs],
-        "problems": list(folder.problems),
+        "problems": [*fault, *folder.problems],
         "other_files": folder.passed,
     }
 
@@ -31,15 +37,31 @@ def folder_text(folder: Folder) -> str:
     """Return a line for each capture under the program it ran."""
     count = len(folder.captures)
     lines = [f"{folder.path}: {count} captures of {len(folder.groups)} programs"]
+    manifest, fault = _manifest(folder)
+    if manifest is not None:
+        lines.append(
+            f"  recorded {manifest.created} on {manifest.instance_type or manifest.device}: "
+            f"{manifest.name}, {len(manifest.run)} runs"
+        )
     for group in folder.groups:
         lines.append(_head(folder, group))
         lines += [f"    {_line(folder, member)}" for member in group.members]
     for path in folder.programs:
         lines.append(f"  {path.relative_to(folder.path)}: a program without a trace")
-    lines += [f"  problem: {problem}" for problem in folder.problems]
+    lines += [f"  problem: {problem}" for problem in (*fault, *folder.problems)]
     if folder.passed:
         lines.append(f"  {folder.passed} other files are no captures")
     return "\n".join(lines)
+
+
+def _manifest(folder: Folder) -> tuple[Manifest | None, list[str]]:
+    """Return the manifest of a recorded folder, or why it cannot be read."""
+    if not has_manifest(folder.path):
+        return None, []
+    try:
+        return load_manifest(folder.path), []
+    except CaptureError as error:
+        return None, [str(error)]
 
 
 def _head(folder: Folder, group: Group) -> str:

@@ -130,6 +130,18 @@ def test_what_is_no_folder(tmp_path: Path) -> None:
     assert isinstance(shown.exception, CaptureError)
 
 
+def test_a_manifest_is_shown_and_a_broken_one_is_a_problem(tmp_path: Path) -> None:
+    naive_rmsnorm().write(tmp_path / "trace.json")
+    manifest = tmp_path / "manifest.toml"
+    manifest.write_text('schema_version = 1\ncreated = "now"\ndevice = "cpu"\nname = "mine"\n')
+    shown = CliRunner().invoke(cli, ["info", str(tmp_path)]).output
+    assert "recorded now on cpu: mine, 0 runs" in shown
+    manifest.write_text("broken")
+    shown = CliRunner().invoke(cli, ["info", str(tmp_path)]).output
+    assert "1 captures" in shown
+    assert "problem: " in shown
+
+
 def test_links_to_folders_are_not_followed(tmp_path: Path) -> None:
     naive_rmsnorm().write(tmp_path / "trace.json")
     (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 from roofline.captures.capture import Capture, Issue
 from roofline.captures.chrome_trace.fields import Document
 from roofline.captures.chrome_trace.stream import read_document
+from roofline.captures.chrome_trace.system_events import decode_system
 from roofline.captures.chrome_trace.tables import TRACE_TABLES, TraceFile
 
-__all__ = ["open_trace"]
+__all__ = ["open_system", "open_trace"]
 
 
 def open_trace(path: Path, compat: str | None = None) -> Capture:
@@ -35,6 +36,23 @@ def open_trace(path: Path, compat: str | None = None) -> Capture:
         format="chrome_trace",
         compat=compat,
         metadata=_metadata(document),
+        sources={name: partial(file.table, name) for name in TRACE_TABLES},
+        quality_source=partial(_quality, file),
+    )
+
+
+def open_system(path: Path, compat: str | None = None) -> Capture:
+    """Return the Capture of a system profile in JSON: the tables of a trace, times since 1970.
+
+    Raises ``CaptureError`` when the file is no complete system profile.
+    """
+    file = TraceFile(path, decode_system)
+    file.table("names", ["name"])
+    return Capture(
+        path=path,
+        format="neuron_system",
+        compat=compat,
+        metadata={"base_time_ns": 0},
         sources={name: partial(file.table, name) for name in TRACE_TABLES},
         quality_source=partial(_quality, file),
     )

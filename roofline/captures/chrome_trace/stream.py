@@ -14,7 +14,7 @@ import msgspec
 from roofline.captures.chrome_trace.fields import Document
 from roofline.errors import CaptureError
 
-__all__ = ["decode_events", "read_document"]
+__all__ = ["decode_array", "decode_events", "read_document", "read_whole"]
 
 BLOCK_BYTES: Final = 4 << 20
 _GZIP: Final = b"\x1f\x8b"
@@ -46,6 +46,17 @@ def decode_events(
     finally:
         if enabled:
             gc.enable()
+
+
+def read_whole(path: Path) -> bytes:
+    """Return the content of a plain or gzip file, without a byte-order mark."""
+    return b"".join(_chunks(path))
+
+
+def decode_array(rows: list[dict[str, Any]], event: type[msgspec.Struct]) -> list[Any]:
+    """Return rows that have the form of trace events as ``event``."""
+    decoder = msgspec.json.Decoder(list[event])  # type: ignore[valid-type]
+    return _events(decoder, msgspec.json.encode(rows), event)
 
 
 def read_document(path: Path) -> Document | None:
@@ -141,7 +152,7 @@ def _by_blocks(
 def _whole(
     path: Path, event: type[msgspec.Struct], extract: Extract[T]
 ) -> tuple[Document, list[T]]:
-    data = b"".join(_chunks(path))
+    data = read_whole(path)
     bare = data.lstrip()[:1] == b"["
     if bare:
         data = b'{"traceEvents":' + _close(data.lstrip(), bare=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
@@ -61,11 +61,19 @@ _KERNEL_CATEGORIES: Final = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
 _TIMED: Final = ("start_ts", "duration_ns")
 
 
+Decode = Callable[
+    [Path, Any, Callable[[list[Any]], tuple[list[pa.Array], list[pa.Array]]]],
+    tuple[Document, list[tuple[list[pa.Array], list[pa.Array]]]],
+]
+"""Reads a file as trace events: ``stream.decode_events``, or what has its form."""
+
+
 class TraceFile:
     """The decoded columns of one trace file; each pass over the file adds what is asked for."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, decode: Decode = decode_events) -> None:
         self.path = path
+        self._read = decode
         self.document: Document | None = None
         self._ops: dict[str, pa.ChunkedArray] = {}
         self._events: dict[str, pa.ChunkedArray] = {}
@@ -116,7 +124,7 @@ class TraceFile:
             rest = [event for event in events if is_op(event) != OP_CATEGORY]
             return _extract(op_specs, ops), _extract(event_specs, rest)
 
-        self.document, blocks = decode_events(self.path, event_type(frozenset(missing)), extract)
+        self.document, blocks = self._read(self.path, event_type(frozenset(missing)), extract)
         for held, specs, side in ((self._ops, op_specs, 0), (self._events, event_specs, 1)):
             for index, column in enumerate(specs):
                 held[column.name] = pa.chunked_array([block[side][index] for block in blocks])
