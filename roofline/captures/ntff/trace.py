@@ -31,6 +31,7 @@ DMA: Final = 4
 THROTTLE: Final = 5
 """Kinds of sections."""
 
+_GZIP: Final = b"\x1f\x8b"
 _NOTIFY: Final = 0xA6
 _HINT_START: Final = 2
 
@@ -184,6 +185,12 @@ def open_trace(path: Path, compat: str | None = None) -> Trace:
                 f"{path}: the file is empty", offset=0, section="prologue"
             ) from error
     buffer = memoryview(mapped)
+    if mapped[:2] == _GZIP:
+        raise CaptureError(
+            f"{path}: the trace is compressed; gunzip it first, a raw trace is read in place",
+            offset=0,
+            section="prologue",
+        )
     try:
         header = parse_header(buffer)
     except CaptureError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -98,6 +99,13 @@ def test_damaged_at_length(tmp_path: Path, root: Path) -> None:
 )
 def test_damaged_public_trace(name: str, shared: Path, root: Path) -> None:
     run(shared / "captures" / name, 100, 400, root)
+
+
+def test_compressed_trace_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "trace.ntff.gz"
+    path.write_bytes(gzip.compress(sample(6)))
+    with pytest.raises(CaptureError, match="gunzip it first"):
+        open_capture(path)
 
 
 def test_unknown_version_is_named(tmp_path: Path) -> None:
