@@ -154,7 +154,7 @@ def _labels(sources: Sequence[str]) -> list[str]:
         names = [shorten(source.rstrip("/")) for source in sources]
         if len(set(names)) == len(names):
             return names
-    return [f"{source} ({number})" for number, source in enumerate(sources, 1)]
+    return [f"{_stem(source)} ({number})" for number, source in enumerate(sources, 1)]
 
 
 def _stem(text: str) -> str:
