@@ -35,6 +35,8 @@ def map_distinct(
     if kind != "string":
         return pa.array(values, kind).take(encoded.indices)
     distinct = list(dict.fromkeys(value for value in values if value is not None))
+    if len(distinct) == len(values):  # other names for the same values: the codes stay
+        return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(distinct, pa.string()))
     code = {value: number for number, value in enumerate(distinct)}
     codes = pa.array([None if value is None else code[value] for value in values], pa.int32())
     return pa.DictionaryArray.from_arrays(

@@ -92,6 +92,7 @@ def normalise(table: pa.Table, layout: Layout, wanted: Sequence[str], where: str
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    raw: dict[str, pa.ChunkedArray] = {name: table[name] for name in table.column_names}
     held: dict[str, pa.ChunkedArray] = {}
     facts: dict[str, pa.Array] = {}
 
@@ -102,9 +103,9 @@ def normalise(table: pa.Table, layout: Layout, wanted: Sequence[str], where: str
         if name in held:
             return held[name]
         physical = layout.find(name)
-        if physical is not None and physical in table.column_names:
+        if physical is not None and physical in raw:
             try:
-                held[name] = _typed(table[physical], name, layout.units.get(physical, ""))
+                held[name] = _typed(raw[physical], name, layout.units.get(physical, ""))
             except (pa.ArrowException, ValueError, TypeError) as error:
                 what = " ".join(str(error).split())
                 raise CaptureError(f"{where}: column {physical!r}: {what}") from error
@@ -123,6 +124,9 @@ def normalise(table: pa.Table, layout: Layout, wanted: Sequence[str], where: str
         return pa.chunked_array([facts[name]]) if name in facts else None
 
     columns = {name: array for name in wanted if (array := column(name)) is not None}
+    # the two functions hold each other, and with them all columns until the collector comes by
+    for kept in (raw, held, facts):
+        kept.clear()
     return pa.table(columns)
 
 
