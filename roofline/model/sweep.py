@@ -153,12 +153,30 @@ def sweep(
 
     With ``chunks`` (sizes by dimension, or ``"auto"``) the result is lazy, on dask. Otherwise it
     is computed: dims ``hardware``, ``dtype``, ``variant`` and the sizes; variables as ``VARIABLES``
-    with ``units``. Points the chip or a condition rules out are NaN with a ``status``.
+    with ``units``, and ``crossover`` where the bound changes (``crossovers`` solves for the size).
+    Points the chip or a condition rules out are NaN with a ``status``.
 
     Raises ``QueryError`` for dimensions, variants, variables or conditions that make no sense,
     ``HardwareModelError`` when no chip has the dtype.
     """
-    return dataset(plan(op, **settings), chunks=chunks)
+    found = dataset(plan(op, **settings), chunks=chunks)
+    if settings.get("variables") is None:
+        found["crossover"] = _changes(found)
+    return found
+
+
+def _changes(found: xr.Dataset) -> xr.DataArray:
+    """Return where the bound differs from that of the size before, along any dimension."""
+    bound = found["bound"]
+    changes = bound != bound
+    for name in bound.dims:
+        if name in _AXES or found.sizes[name] < 2:
+            continue
+        before = bound.roll({name: 1}, roll_coords=False)
+        known = (bound >= 0) & (before >= 0) & (found[name] > found[name][0])
+        changes = changes | ((bound != before) & known)
+    changes.attrs.update(units="1", long_name="bound differs from that of the size before")
+    return changes.transpose(*bound.dims)
 
 
 def dataset(ready: Plan, *, chunks: Mapping[str, int] | str | None = None) -> xr.Dataset:

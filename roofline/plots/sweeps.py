@@ -308,6 +308,7 @@ def _curves(
             axes.grid(color=style.FAINT, linewidth=0.6)
     first, last = (float(data[along].values[end]) for end in (0, -1))
     room = (last - first) * (0.3 if measured else 0.03)  # for the names of the verdict strips
+    grid[0][0].set_xticks([tick for tick in grid[0][0].get_xticks() if 0 <= tick <= last])
     grid[0][0].set_xlim(first - room, last + (last - first) * 0.03)
     named: dict[str, Any] = {}
     for axes in grid.ravel():

@@ -255,6 +255,19 @@ def test_crossovers_are_the_first_size_with_the_new_bound() -> None:
         crossovers(ready, "depth")
 
 
+def test_the_crossover_flag_against_neighbours() -> None:
+    data = sweep("rmsnorm", rows="128:4096:x2", cols="64:8192:x2", variant=["fused", "nki"])
+    bound, flag = data["bound"].values[0, 0], data["crossover"].values[0, 0]
+    assert flag.any()
+    for v, i, j in np.ndindex(bound.shape):
+        up = i > 0 and bound[v, i, j] != bound[v, i - 1, j]
+        left = j > 0 and bound[v, i, j] != bound[v, i, j - 1]
+        assert flag[v, i, j] == (up or left)
+    lazy = sweep("rmsnorm", rows="128:4096:x2", cols="64:8192:x2", variant=["fused", "nki"],
+                 chunks={"rows": 2})  # fmt: skip
+    np.testing.assert_array_equal(lazy["crossover"].values[0, 0], flag)
+
+
 def test_chunked_and_whole_agree() -> None:
     ready = plan("softmax", dtype=["fp32"], rows="1:40", cols="1:50", terms=True)
     whole = dataset(ready)
