@@ -118,6 +118,11 @@ def _canvas(width: float, height: float) -> Canvas:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def _columns(canvas: Canvas, entries: int) -> int:
+    """Return how many columns of a legend fit: an entry needs about 2.4 inches."""
+    return max(1, min(4, entries, int(canvas.get_figwidth() / 2.4)))
+
+
 def _edges(values: Any) -> Any:
     """Return cell edges between sizes, halfway on a logarithmic axis."""
     logs = np.log2(np.asarray(values, dtype=float))
@@ -226,7 +231,7 @@ def _bound_legend(canvas: Canvas, present: set[int], *, lines: bool) -> None:
             Patch(facecolor="none", edgecolor=style.INK, hatch="////", linewidth=0.0,
                   label="over the published range of floors")
         )  # fmt: skip
-    canvas.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))
+    canvas.legend(handles=handles, loc="outside lower center", ncols=_columns(canvas, len(handles)))
 
 
 def _crossing_lines(
@@ -315,7 +320,10 @@ def _curves(
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             named.setdefault(label, handle)
     canvas.legend(
-        list(named.values()), list(named), loc="outside lower center", ncols=min(4, len(named))
+        list(named.values()),
+        list(named),
+        loc="outside lower center",
+        ncols=_columns(canvas, len(named)),
     )
     canvas.suptitle(_title(data, title, words), fontsize=10)
     return canvas
