@@ -18,15 +18,13 @@ def evidence_from_time(placement: Placement) -> Evidence:
     """
     if placement.time_s is None:
         raise QueryError(f"work {placement.work.name!r} has no time to judge")
-    resources = [memory_evidence(placement)]
+    resources = [memory_evidence(placement)] if placement.bytes else []
     if placement.tensor_flops:
         resources.append(
-            ResourceEvidence(
-                resource="tensor", rate=placement.bound.terms_s["tensor"] / placement.time_s
-            )
+            ResourceEvidence(resource="tensor", rate=placement.term_s("tensor") / placement.time_s)
         )
     contradictions: tuple[str, ...] = ()
-    if placement.time_s < placement.bound.seconds:
+    if placement.time_s < (placement.bound_s or 0.0):
         contradictions = tuple(note for note in placement.notes if "lower bound" in note)
     fixed, source = fixed_time(placement)
     return Evidence(

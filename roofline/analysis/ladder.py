@@ -31,26 +31,32 @@ class Rung:
 def ladder(placement: Placement) -> tuple[Rung, ...]:
     """Return the rungs of a placed work, shortest first as a rule, the measured time last.
 
-    Byte floor: minimal bytes at the theoretical memory rate. Engine passes: element-passes on
+    Byte floor: minimal bytes at the theoretical memory rate;
+    bytes moved: measured ones. Engine passes: element-passes on
     the lanes that the rows can fill, from all engines in their best mode to the usual engine alone
     at 1x, and Tensor FLOP at the peak. DMA latency: one load and one store a launch at their fixed
     cost. Device start: the published floor of one execution, a launch. Each rung is a time of its
     own and not the sum of those before it.
     """
     hardware, work = placement.hardware, placement.work
-    memory = placement.headline.memory
+    memory = hardware.memory_ceiling("theoretical")
     rungs = [
         _rung(
-            "bytes",
-            "byte floor",
-            f"{work.minimal_bytes:,} B, each moved once, at {memory.name}",
+            key,
+            label,
+            f"{placement.bytes[kind]:,} B, {how}, at {memory.name}",
             Quantity(
-                value=placement.bound.terms_s["memory"],
+                value=placement.bytes[kind] / memory.value,
                 unit="s",
                 source=memory.source,
                 quality="derived",
             ),
         )
+        for key, label, kind, how in (
+            ("bytes", "byte floor", "minimal", "each moved once"),
+            ("moved", "bytes moved", "measured", "as counted"),
+        )
+        if kind in placement.bytes
     ]
     best, alone = _engine_seconds(placement)
     if alone > 0:
@@ -122,7 +128,7 @@ def device_time(placement: Placement) -> tuple[float, float] | None:
     high = start.high if start.high is not None else start.value
     slow = _engine_seconds(placement)[1]
     return (
-        max(low * launches, placement.bound.seconds),
+        max(low * launches, placement.bound_s or 0.0),
         high * launches + slow + _slow_bytes_seconds(placement),
     )
 
@@ -130,7 +136,7 @@ def device_time(placement: Placement) -> tuple[float, float] | None:
 def _slow_bytes_seconds(placement: Placement) -> float:
     """All bytes through one DMA engine where rows do not fill the lanes, else at the ceiling."""
     hardware = placement.hardware
-    moved = max(placement.bytes.values())
+    moved = max(placement.bytes.values(), default=0)
     rate = hardware.value("dma.link_bytes_per_s").value
     filled, lanes = _lanes(placement)
     ceiling = hardware.memory_ceiling("theoretical").value
@@ -139,14 +145,14 @@ def _slow_bytes_seconds(placement: Placement) -> float:
 
 def _engine_seconds(placement: Placement) -> tuple[float, float]:
     """Seconds of the engines on the lanes that are filled: spread in best modes, and one at 1x."""
-    hardware, terms = placement.hardware, placement.bound.terms_s
+    hardware, tensor = placement.hardware, placement.term_s("tensor")
     usual = sum(
         passes / hardware.element_rate(engine).value
         for engine, passes in element_shares(placement.work).items()
     )
     filled, lanes = _lanes(placement)
-    best = max(terms["tensor"], terms["elements"] * lanes / filled)
-    return best, max(best, terms["tensor"] + usual * lanes / filled)
+    best = max(tensor, placement.term_s("elements") * lanes / filled)
+    return best, max(best, tensor + usual * lanes / filled)
 
 
 def _lanes(placement: Placement) -> tuple[int, int]:

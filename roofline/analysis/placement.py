@@ -62,9 +62,11 @@ class Placement:
     ``time_s`` is ``None`` where the work was not timed. ``bytes`` maps the kinds of
     ``BYTE_KINDS`` that are known to bytes; ``flops`` counts all classes together, ``tensor_flops``
     those of the Tensor engine, ``passes`` element-passes. ``headline`` is the pair of the engine
-    that does most of the work and the memory ceiling that binds; ``pairs`` holds every pair.
+    that does most of the work and the memory ceiling that binds, ``None`` where nothing is
+    computed or no bytes are known; ``pairs`` holds every pair.
     ``vendor_ridge`` (FLOP/B, one core's Tensor peak over a whole stack) is the vendor's figure.
-    ``bound`` is the schedule-free lower bound; nothing may be faster.
+    ``bound`` is the schedule-free lower bound, which nothing may beat; ``None`` where neither
+    minimal bytes nor anything computed is known.
     """
 
     work: Work
@@ -75,16 +77,25 @@ class Placement:
     flops: int
     tensor_flops: int
     passes: int
-    headline: Pair
+    headline: Pair | None
     pairs: tuple[Pair, ...]
     vendor_ridge: float
-    bound: LowerBound
+    bound: LowerBound | None
     notes: tuple[str, ...] = ()
 
     @property
     def byte_kind(self) -> str:
         """The kind of bytes the headline uses: measured where known, else minimal."""
         return "measured" if "measured" in self.bytes else "minimal"
+
+    @property
+    def bound_s(self) -> float | None:
+        """The lower bound in s, ``None`` where there is none."""
+        return self.bound.seconds if self.bound is not None and self.bound.seconds > 0 else None
+
+    def term_s(self, name: str) -> float:
+        """Return a term of the lower bound in s: ``tensor``, ``elements`` or ``memory``."""
+        return 0.0 if self.bound is None else self.bound.terms_s[name]
 
     def intensity(self, kind: str) -> float | None:
         """Return FLOP per byte with the bytes of a kind, ``None`` where they are not known."""
@@ -113,22 +124,33 @@ class Placement:
 
     @property
     def side(self) -> str:
-        """``memory`` or ``compute``: the side of the headline pair."""
+        """``memory`` or ``compute``: the side of the headline pair.
+
+        Work that only moves bytes is on the memory side, work without bytes on the compute side.
+        """
+        if self.headline is None:
+            return "memory" if self.bytes else "compute"
         return self.headline.side
 
     @property
     def bound_fraction(self) -> float | None:
         """Lower bound over time: how close to what no schedule can beat."""
-        return None if self.time_s is None else self.bound.seconds / self.time_s
+        if self.time_s is None or self.bound_s is None:
+            return None
+        return self.bound_s / self.time_s
 
     @property
     def headroom(self) -> float | None:
         """Time over lower bound: the largest speed-up this hardware allows."""
-        return None if self.time_s is None else self.time_s / self.bound.seconds
+        fraction = self.bound_fraction
+        return 1 / fraction if fraction else None
 
     @property
     def side_words(self) -> str:
         """The side in a sentence, with the roofs on which it depends."""
+        if self.headline is None:
+            known = "it moves bytes and computes nothing" if self.bytes else "no bytes are known"
+            return f"on the {self.side} side: {known}"
         memory = self.headline.memory
         pairs = [pair for pair in self.pairs if pair.memory is memory]
         unit = "FLOP/B" if self.headline.unit == "FLOP" else "passes/B"
@@ -153,23 +175,18 @@ def place(
 ) -> Placement:
     """Return where ``work``, done in ``time_s`` seconds on ``clock``, sits on ``hardware``.
 
-    Raises ``QueryError`` for a time that is not positive, and ``WorkError`` for a work without
-    bytes or without anything to compute.
+    Raises ``QueryError`` for a time that is not positive, and ``WorkError`` for a work that
+    neither moves nor computes anything, or that measured zero bytes.
     """
     checked_clock(clock)
     if time_s is not None and not (math.isfinite(time_s) and time_s > 0):
         raise QueryError(f"a time is a number of more than 0 s, not {time_s}")
-    if not work.minimal_bytes:
-        raise WorkError(f"work {work.name!r} moves no bytes: it has no place on a roofline")
-    moved: dict[str, int] = {"minimal": work.minimal_bytes}
-    if work.ops:
-        moved["dispatched"] = work.dispatched_bytes
-    if work.measured_bytes is not None:
-        if work.measured_bytes == 0:
-            raise WorkError(f"work {work.name!r}: zero bytes were measured")
-        moved["measured"] = work.measured_bytes
-    bound = lower_bound(work, hardware)
-    base = moved.get("measured", moved["minimal"])
+    moved = _known_bytes(work)
+    computes = bool(work.tensor_flops or work.element_passes)
+    if not moved and not computes:
+        raise WorkError(f"work {work.name!r} moves and computes nothing: it has no place")
+    bound = lower_bound(work, hardware) if computes or work.minimal_bytes else None
+    base = moved.get("measured", moved.get("minimal", 0))
     tensor = work.tensor_flops
     tensor_s = sum(flops / hardware.tensor_peak(dtype).value for dtype, flops in tensor.items())
     engine = max(element_shares(work), key=lambda key: element_shares(work)[key], default="")
@@ -183,17 +200,17 @@ def place(
             for mode in usable_modes(hardware, key, work.dtype)
         ),
     ]
-    if not engines:
-        raise WorkError(f"work {work.name!r} computes nothing: it has no place on a roofline")
     pairs = tuple(
         _pair(compute, memory, amount, base, time_s)
         for memory in _memory_roofs(hardware, ceiling)
         for compute, amount in engines
+        if base
     )
     working = "tensor" if tensor_s >= element_s else engine
     headline = max(
         (pair for pair in pairs if pair.memory is ceiling and pair.compute.resource == working),
         key=lambda pair: (pair.intensity, -pair.compute.mode),
+        default=None,
     )
     return Placement(
         work=work,
@@ -210,6 +227,21 @@ def place(
         bound=bound,
         notes=_notes(work, hardware, bound, moved, base, time_s),
     )
+
+
+def _known_bytes(work: Work) -> dict[str, int]:
+    """Return the bytes of each kind that are known; zero bytes moved are no knowledge."""
+    moved: dict[str, int] = {}
+    if work.minimal_bytes:
+        moved["minimal"] = work.minimal_bytes
+    if work.dispatched_bytes:
+        moved["dispatched"] = work.dispatched_bytes
+    if work.measured_bytes is not None:
+        if work.measured_bytes == 0 and work.minimal_bytes:
+            raise WorkError(f"work {work.name!r}: zero bytes were measured")
+        if work.measured_bytes:
+            moved["measured"] = work.measured_bytes
+    return moved
 
 
 def element_shares(work: Work) -> dict[str, int]:
@@ -253,7 +285,7 @@ def _pair(compute: Roof, memory: Roof, amount: int, moved: int, time_s: float | 
 def _notes(
     work: Work,
     hardware: Hardware,
-    bound: LowerBound,
+    bound: LowerBound | None,
     moved: Mapping[str, int],
     base: int,
     time_s: float | None,
@@ -262,14 +294,14 @@ def _notes(
     notes = []
     if work.partial:
         notes.append(f"no formula for {', '.join(work.unknown_ops)}: the counts are partial")
-    if "measured" in moved and moved["measured"] < moved["minimal"]:
+    if 0 < moved.get("measured", 0) < moved.get("minimal", 0):
         notes.append(
             f"{moved['measured']:,} bytes were measured, fewer than the minimum of "
             f"{moved['minimal']:,}: data kept on chip, a wrong shape, or lost counters"
         )
     if time_s is None:
         return tuple(notes)
-    if time_s < bound.seconds:
+    if bound is not None and time_s < bound.seconds:
         notes.append(
             f"{format_time(time_s)} is faster than the lower bound of "
             f"{format_time(bound.seconds)} ({VENDOR_NAMES.get(bound.binding, bound.binding)}): "

@@ -202,7 +202,7 @@ def _gap(rows: Sequence[Row], points: Sequence[Point]) -> tuple[Line, ...]:
     if best is None or (best.placement.headroom or 0.0) < _WIDE_GAP:
         return ()
     point = at[best.key]
-    roof = best.placement.headline.memory
+    roof = best.placement.hardware.memory_ceiling("theoretical")
     return (
         Line(
             key=f"gap:{best.key}",

@@ -45,7 +45,7 @@ def sides(result: StudyResult) -> Iterator[Block]:
 def _side(row: Row) -> str:
     placement = row.placement
     words = placement.side_words
-    if placement.headline.unit == "FLOP":
+    if placement.headline is None or placement.headline.unit == "FLOP":
         return words
     ridge = placement.hardware.ridge(row.work.dtype) if _has_tensor(row) else None
     tensor = (

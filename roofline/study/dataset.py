@@ -17,7 +17,7 @@ __all__ = ["rows_dataset"]
 
 _FLOATS: tuple[tuple[str, str, str, Callable[[Row], float | None]], ...] = (
     ("time", "s", "measured time", lambda row: row.time_s),
-    ("lower_bound", "s", "schedule-free lower bound", lambda row: row.placement.bound.seconds),
+    ("lower_bound", "s", "schedule-free lower bound", lambda row: row.placement.bound_s),
     ("headroom", "1", "time over lower bound", lambda row: row.placement.headroom),
     ("flop_rate", "FLOP/s", "achieved FLOP rate", lambda row: row.placement.flops_per_s),
     ("pass_rate", "1/s", "achieved element-passes", lambda row: row.placement.passes_per_s),

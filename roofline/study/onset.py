@@ -130,9 +130,11 @@ def _pace(
     work = closed_form(study.op, dtype=config.dtype, variant="fused", rows=_LARGE_ROWS, cols=cols)
     placement = place(work, hardware)
     elements = _LARGE_ROWS * cols
-    slow = work.element_passes / placement.headline.compute.value
-    fast = placement.bound.seconds / elements
-    return fast, max(slow / elements, fast, measured.get((hardware.name, hardware.lnc), 0.0))
+    fast = (placement.bound_s or 0.0) / elements
+    slow = 0.0
+    if placement.headline is not None:
+        slow = work.element_passes / placement.headline.compute.value / elements
+    return fast, max(slow, fast, measured.get((hardware.name, hardware.lnc), 0.0))
 
 
 def fit_times(rows: Sequence[Row]) -> tuple[Fit, ...]:

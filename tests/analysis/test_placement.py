@@ -174,7 +174,37 @@ def test_a_time_that_is_none_is_refused(time_s: float) -> None:
 def test_an_unknown_clock_and_a_work_without_bytes_are_refused() -> None:
     with pytest.raises(UnitError, match="unknown clock"):
         place(rmsnorm(4, 512), TRN2, clock="sundial")
-    with pytest.raises(WorkError, match="moves no bytes"):
+    with pytest.raises(WorkError, match="moves and computes nothing"):
         place(Work(name="nothing", mode="eager", dtype="bf16"), TRN2)
     with pytest.raises(WorkError, match="zero bytes were measured"):
         place(rmsnorm(4, 512, measured_read_bytes=0, measured_write_bytes=0), TRN2)
+
+
+def test_a_copy_is_on_the_memory_side_and_has_no_pairs() -> None:
+    copy = Work(
+        name="copy",
+        mode="eager",
+        dtype="bf16",
+        minimal_read_bytes=1 << 20,
+        minimal_write_bytes=1 << 20,
+    )
+    placed = place(copy, TRN2, time_s=20e-6, clock="device_execution")
+    assert placed.side == "memory"
+    assert placed.pairs == ()
+    assert placed.headline is None
+    assert placed.bound_fraction == pytest.approx((2 << 20) / 716.8e9 / 20e-6)
+    assert [rung.key for rung in ladder(placed)][0] == "bytes"
+
+
+def test_counters_alone_have_a_place_without_a_bound() -> None:
+    counted = Work(
+        name="summary",
+        mode="executed",
+        dtype="bf16",
+        measured_read_bytes=1 << 20,
+        measured_write_bytes=1 << 20,
+    )
+    placed = place(counted, TRN2, time_s=20e-6, clock="device_body")
+    assert placed.bound is None
+    assert placed.headroom is None
+    assert placed.bytes_per_s("measured") == pytest.approx((2 << 20) / 20e-6)
