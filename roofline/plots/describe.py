@@ -61,7 +61,7 @@ def describe_roofline(result: StudyResult) -> Figure:
     y = Axis(
         label="achieved rate",
         unit="FLOP/s",
-        low=min(rates) / 4,
+        low=min(rates, default=min(roof.value for roof in tensor) / 100) / 4,
         high=max(*(roof.value for roof in tensor), *rates) * 3,
     )
     return Figure(
@@ -154,8 +154,10 @@ def _points(
         rate, placement = y(row), row.placement
         named = len(rows) <= _MOST_NAMED or row.key in ends
         name = row.measurement.key if len(rows) <= _MOST_NAMED else row.key
-        at = {kind: value for kind in placement.bytes if (value := x(row, kind)) is not None}
-        main = placement.byte_kind
+        at = {kind: value for kind in placement.bytes if (value := x(row, kind))}
+        if not at or not rate:
+            continue  # nothing computed or nothing moved: no place on two logarithmic axes
+        main = placement.byte_kind if placement.byte_kind in at else next(iter(at))
         points.append(
             Point(
                 key=row.key,
@@ -199,7 +201,7 @@ def _gap(rows: Sequence[Row], points: Sequence[Point]) -> tuple[Line, ...]:
     """Return the way from the point nearest to its memory roof up to it."""
     at = {point.key: point for point in points}
     best = min(rows, key=lambda row: row.placement.headroom or 0.0, default=None)
-    if best is None or (best.placement.headroom or 0.0) < _WIDE_GAP:
+    if best is None or (best.placement.headroom or 0.0) < _WIDE_GAP or best.key not in at:
         return ()
     point = at[best.key]
     roof = best.placement.hardware.memory_ceiling("theoretical")
@@ -271,7 +273,9 @@ def subtitle_of(result: StudyResult) -> str:
         else f"{len(result.study.configs)} configs"
     )
     cores = "one core" if hardware.lnc == 1 else f"LNC {hardware.lnc}"
-    return f"{result.study.op} {shape} on {hardware.name}, {cores}"
+    if hardware.working_cores < hardware.lnc:
+        cores += f", {hardware.working_cores} core at work"
+    return f"{result.study.op or result.study.title} {shape} on {hardware.name}, {cores}"
 
 
 def _roofline_notes(result: StudyResult) -> tuple[str, ...]:

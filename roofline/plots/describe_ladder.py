@@ -65,4 +65,6 @@ def _share(low_s: float, high_s: float, total_s: float) -> str:
 
 
 def _percent(share: float) -> str:
-    return "<0.01" if share < 1e-4 else f"{share * 100:.2g}"
+    if share < 1e-4:
+        return "<0.01"
+    return f"{share * 100:.0f}" if share >= 0.995 else f"{share * 100:.2g}"

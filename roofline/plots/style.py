@@ -40,6 +40,8 @@ TONES: Final = {
     "host": "#7a5c2e",
     "body": "#3d4652",
     "busiest": "#a3308c",
+    "busy": "#a3308c",
+    "phase": "#a08c5b",
     "measured": "#1a1d21",
 }
 """Colour by what binds a point, and by rung."""

@@ -36,7 +36,7 @@ def study_json(result: StudyResult) -> dict[str, Any]:
     study = result.study
     return {
         "schema_version": SCHEMA_VERSION,
-        "kind": "study",
+        "kind": result.kind,
         "tool": {"name": "roofline", "version": __version__},
         "name": study.name,
         "title": study.title,

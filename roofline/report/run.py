@@ -3,56 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from roofline.errors import StudyError
+from roofline.errors import QueryError
 from roofline.record.manifest import has_manifest, write_text
 from roofline.record.measured import measured_study
-from roofline.report.blocks import Block
 from roofline.report.data import study_json, to_json
 from roofline.report.study_blocks import summary_blocks
 from roofline.report.terminal import to_text
 from roofline.study.evaluate import StudyResult, evaluate
 from roofline.study.load import is_study, list_studies, load_study
 from roofline.study.study import Study
+from roofline.units import parse_time
 
-__all__ = ["report", "study_result"]
+if TYPE_CHECKING:
+    from roofline.work.work import Work
+
+__all__ = ["Settings", "report", "result_of", "study_result"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How paths are reported on.
+
+    ``hardware`` and ``lnc`` replace what a path says, ``window`` (``body``, ``total``) is judged
+    with the marks of ``preset``. ``compat`` is ``vendor`` for the vendor's rows of a capture.
+    ``target`` (``MODULE:FUNCTION``) with ``arguments`` is counted and joined with a capture or
+    with ``time`` (such as ``33us``) on ``clock``.
+    """
+
+    hardware: str | None = None
+    lnc: int | None = None
+    window: str = "body"
+    preset: str = "vendor"
+    trust: bool = False
+    compat: str | None = None
+    target: str | None = None
+    arguments: tuple[str, ...] = ()
+    mode: str = "fused"
+    time: str | None = None
+    clock: str | None = None
 
 
 def report(
     paths: Sequence[str],
+    settings: Settings | None = None,
     *,
     output: Path | None = None,
     as_json: bool = False,
-    hardware: str | None = None,
-    lnc: int | None = None,
-    window: str = "body",
-    preset: str = "vendor",
-    trust: bool = False,
     width: int = 80,
 ) -> Iterator[str]:
     """Yield the text to print for each path, writing its files first where ``output`` is given.
 
-    With several paths each report goes to a folder of ``output`` named after its study.
+    With several paths each report goes to a folder of ``output`` named after it. Raises
+    ``QueryError`` without anything to report on.
     """
+    settings = settings or Settings()
+    if not paths and settings.target is None:
+        raise QueryError("nothing to report on: give a PATH, or --work with --time and --clock")
     results = []
-    for path in paths:
-        study = measured_study(path) if has_manifest(path) else None
-        result = None
-        if study is not None or not has_manifest(path):
-            result = study_result(
-                path,
-                hardware=hardware,
-                lnc=lnc,
-                window=window,
-                preset=preset,
-                trust=trust,
-                study=study,
-            )
-        if has_manifest(path):
-            yield from _recording(path, output, result, as_json=as_json)
+    for path in paths or (None,):
+        if path is None or not has_manifest(path):
+            results.append(result_of(path, settings))
+            continue
+        study = measured_study(path)
+        result = None if study is None else _of_study(study, settings)
+        yield from _recording(path, output, result, as_json=as_json)
         # the JSON of a recording holds the report on its times
-        if result is not None and not (as_json and has_manifest(path)):
+        if result is not None and not as_json:
             results.append(result)
     if as_json and len(results) > 1:
         yield to_json({"reports": [study_json(result) for result in results]})
@@ -67,8 +87,7 @@ def report(
             if len(results) == 1:
                 yield to_json(study_json(result))
             continue
-        blocks: list[Block] = summary_blocks(result)
-        yield to_text(blocks, width=width)
+        yield to_text(summary_blocks(result), width=width)
         if written:
             names = ", ".join(path.name for path in written)
             yield f"\n{written[0].parent}: {names}\n"
@@ -91,33 +110,52 @@ def _recording(
     yield data if as_json else text
 
 
-def study_result(
-    path: str,
-    *,
-    hardware: str | None = None,
-    lnc: int | None = None,
-    window: str = "body",
-    preset: str = "vendor",
-    trust: bool = False,
-    study: Study | None = None,
-) -> StudyResult:
-    """Return the result of the study at a path, with measured curves of its operator behind it.
+def result_of(path: str | None, settings: Settings) -> StudyResult:
+    """Return the result of one path, or of a counted function and its time alone."""
+    if path is not None and is_study(path):
+        return _of_study(load_study(path), settings)
+    from roofline.study.single import evaluate_captures, evaluate_time
 
-    ``study`` is one that is already loaded.
-    """
-    if study is None and not is_study(path):
-        raise StudyError(
-            f"{path}: not a study; give a folder with study.toml or one of "
-            f"{', '.join(list_studies())}"
+    work, seconds = _work(settings), _seconds(settings)
+    if path is None:
+        if work is None or seconds is None or settings.clock is None:
+            raise QueryError("--work without a PATH needs --time and --clock")
+        if settings.hardware is None:
+            raise QueryError("--work without a PATH needs --hw: nothing says which chip it was")
+        return evaluate_time(
+            work,
+            seconds,
+            settings.clock,
+            settings.hardware,
+            lnc=settings.lnc,
+            preset=settings.preset,
         )
-    study = study or load_study(path)
+    return evaluate_captures(
+        Path(path),
+        hardware=settings.hardware,
+        lnc=settings.lnc,
+        window=settings.window,
+        preset=settings.preset,
+        compat=settings.compat,
+        work=work,
+        time_s=seconds,
+        clock=settings.clock,
+    )
+
+
+def study_result(path: str, settings: Settings | None = None) -> StudyResult:
+    """Return the result of the study at a path, with measured curves of its operator behind it."""
+    return _of_study(load_study(path), settings or Settings())
+
+
+def _of_study(study: Study, settings: Settings) -> StudyResult:
     return evaluate(
         study,
-        hardware=hardware,
-        lnc=lnc,
-        preset=preset,
-        window=window,
-        trust=trust,
+        hardware=settings.hardware,
+        lnc=settings.lnc,
+        preset=settings.preset,
+        window=settings.window,
+        trust=settings.trust,
         context=_context(study),
     )
 
@@ -129,3 +167,22 @@ def _context(study: Study) -> Study | None:
         if other.op == study.op and other.name != study.name and len(other.configs) > 1:
             return other
     return None
+
+
+def _work(settings: Settings) -> Work | None:
+    if settings.target is None:
+        return None
+    from roofline.work.callables import count_callable
+
+    return count_callable(settings.target, settings.arguments, mode=settings.mode)
+
+
+def _seconds(settings: Settings) -> float | None:
+    if settings.time is None:
+        return None
+    if settings.clock is None:
+        raise QueryError("--time needs --clock: a time without its clock cannot be placed")
+    seconds = parse_time(settings.time)
+    if seconds <= 0:
+        raise QueryError(f"a time is more than 0, not {settings.time!r}")
+    return seconds

@@ -61,7 +61,13 @@ def summary_blocks(result: StudyResult) -> list[Block]:
 
 
 def _finding(one: Finding) -> tuple[str, tuple[tuple[str, str], ...]]:
-    stake = "not known" if one.at_stake_s is None else f"at most {format_time(one.at_stake_s)}"
+    if one.at_stake_s is None:
+        stake = "not known"
+    elif one.at_stake_s == 0:
+        stake = "nothing"
+    else:
+        limit = "" if one.on_critical_path else "at most "
+        stake = f"{limit}{format_time(one.at_stake_s)}"
     subject = f" ({one.subject})" if one.subject else ""
     lines = (
         ("evidence", one.evidence),
@@ -73,7 +79,9 @@ def _finding(one: Finding) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 def one_sentence(row: Row) -> str:
     """Return the verdict on one time as a sentence that stands alone."""
-    return f"{row.measurement.key} ({row.measurement.config.key}): {row.verdict.explanation}"
+    config = row.measurement.config.key
+    name = f"{row.measurement.key} ({config})" if config else row.measurement.key
+    return f"{name}: {row.verdict.explanation}"
 
 
 def _setting(result: StudyResult) -> str:

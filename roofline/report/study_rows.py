@@ -26,4 +26,4 @@ def percent(share: float | None) -> str:
     """Return a fraction in percent, two digits."""
     if share is None:
         return "unknown"
-    return f"{share * 100:.2g} %"
+    return f"{share * 100:.0f} %" if share >= 0.995 else f"{share * 100:.2g} %"

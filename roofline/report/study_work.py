@@ -96,6 +96,7 @@ def work(result: StudyResult) -> Iterator[Block]:
             "measured B",
             "FLOP/B min.",
             "FLOP/B disp.",
+            "FLOP/B meas.",
             "host copies B",
         ),
         rows=tuple(
@@ -104,18 +105,19 @@ def work(result: StudyResult) -> Iterator[Block]:
                 str(row.work.launches),
                 format_count(row.placement.flops),
                 format_count(row.placement.passes),
-                format_count(row.work.minimal_bytes),
+                format_count(row.placement.bytes.get("minimal")),
                 _dispatched(row),
                 "unknown"
                 if row.work.measured_bytes is None
                 else format_count(row.work.measured_bytes),
-                f"{row.placement.intensity('minimal') or 0:.3f}",
-                f"{row.placement.intensity('dispatched') or 0:.3f}",
+                _intensity(row, "minimal"),
+                _intensity(row, "dispatched"),
+                _intensity(row, "measured"),
                 format_count(row.work.host_copy_bytes),
             )
             for row in rows
         ),
-        numeric=frozenset(range(1, 10)),
+        numeric=frozenset(range(1, 11)),
         note=(
             "Dispatched bytes count every operand of every launched operator; in brackets, with an "
             "operand that is given twice read once. "
@@ -132,7 +134,14 @@ def work(result: StudyResult) -> Iterator[Block]:
         yield Paragraph(text=f"FLOP of one call by class: {', '.join(sorted(classes))}.")
 
 
+def _intensity(row: Row, kind: str) -> str:
+    value = row.placement.intensity(kind)
+    return "unknown" if value is None else f"{value:.3f}"
+
+
 def _dispatched(row: Row) -> str:
+    if "dispatched" not in row.placement.bytes:
+        return "unknown"
     every, once = row.work.dispatched_bytes, row.work.dispatched_aliased_bytes
     return format_count(every) + ("" if every == once else f" ({format_count(once)})")
 

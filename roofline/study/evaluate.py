@@ -36,7 +36,7 @@ class StudyResult:
 
     ``others`` maps the remaining hardware candidates to the same rows on them; ``onset`` says
     from which size on the operator is no longer limited by fixed time; ``context`` holds rows of
-    another study, drawn behind.
+    another study, drawn behind. ``kind`` is ``study``, or ``capture`` without a study file.
     """
 
     study: Study
@@ -47,6 +47,7 @@ class StudyResult:
     findings: tuple[Finding, ...]
     onset: tuple[Onset, ...]
     context: tuple[Row, ...] = ()
+    kind: str = "study"
 
     def to_dataset(self) -> xr.Dataset:
         """Return the rows as a Dataset along dim ``row``, with units and conventions."""

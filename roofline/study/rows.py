@@ -29,7 +29,7 @@ class Row:
     @property
     def key(self) -> str:
         """Variant, label and config: unique in a study."""
-        return f"{self.measurement.key}, {self.measurement.config.key}"
+        return ", ".join(filter(None, (self.measurement.key, self.measurement.config.key)))
 
     @property
     def time_s(self) -> float:

@@ -37,7 +37,7 @@ class Config:
     @property
     def key(self) -> str:
         """For example ``4x512 bf16``."""
-        return f"{'x'.join(str(value) for _, value in self.params)} {self.dtype}"
+        return f"{'x'.join(str(value) for _, value in self.params)} {self.dtype}".strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -193,7 +193,7 @@ def test_a_copy_is_on_the_memory_side_and_has_no_pairs() -> None:
     assert placed.pairs == ()
     assert placed.headline is None
     assert placed.bound_fraction == pytest.approx((2 << 20) / 716.8e9 / 20e-6)
-    assert [rung.key for rung in ladder(placed)][0] == "bytes"
+    assert next(rung.key for rung in ladder(placed)) == "bytes"
 
 
 def test_counters_alone_have_a_place_without_a_bound() -> None:

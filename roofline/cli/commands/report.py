@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,7 +11,7 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True)
+@click.argument("paths", nargs=-1)
 @click.option(
     "-o", "output", type=click.Path(path_type=Path), help="Write the report to this folder."
 )
@@ -26,34 +27,35 @@ __all__ = ["command"]
 )
 @click.option("--preset", default="vendor", show_default=True, help="Marks of the verdict.")
 @click.option("--trust", is_flag=True, help="Run the code of a study that is not shipped.")
+@click.option("--vendor", is_flag=True, help="The vendor's rows of a capture, defects included.")
+@click.option(
+    "--work",
+    "target",
+    metavar="MODULE:FUNCTION",
+    help="Count this torch function and join it with the capture or the time; runs its code.",
+)
+@click.option(
+    "--arg",
+    "arguments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An operand of --work (x=4x512:bf16) or a value (eps=1e-6); repeat.",
+)
+@click.option("--mode", default="fused", show_default=True, help="How --work is counted.")
+@click.option("--time", "time", metavar="TIME", help="An unprofiled time, such as 33us.")
+@click.option("--clock", help="What --time measures, such as device_execution.")
 def command(
-    paths: tuple[str, ...],
-    output: Path | None,
-    as_json: bool,
-    hardware: str | None,
-    lnc: int | None,
-    window: str,
-    preset: str,
-    trust: bool,
+    paths: tuple[str, ...], output: Path | None, as_json: bool, vendor: bool, **settings: Any
 ) -> None:
-    """Report on each PATH: a study folder, or the name of a study that ships with roofline.
+    """Report on each PATH: a study (folder or shipped name), a capture, or a folder of captures.
 
     Without -o a compact report is printed; with it report.md, report.json, points.csv, the
     figures and index.html are written.
     """
-    from roofline.report.run import report
+    from roofline.report.run import Settings, report
 
-    for text in report(
-        paths,
-        output=output,
-        as_json=as_json,
-        hardware=hardware,
-        lnc=lnc,
-        window=window,
-        preset=preset,
-        trust=trust,
-        width=_width(),
-    ):
+    wanted = Settings(compat="vendor" if vendor else None, **settings)
+    for text in report(paths, wanted, output=output, as_json=as_json, width=_width()):
         click.echo(text, nl=False)
 
 

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from roofline.cli.main import main
+from roofline.report.run import Settings, result_of
+from roofline.study.evaluate import StudyResult
+
+SUMMARY = {
+    "total_time": 224.1955e-6,
+    "total_active_time_percent": 0.982322,
+    "tensor_engine_active_time_percent": 0.0191948,
+    "vector_engine_active_time_percent": 0.0178349,
+    "scalar_engine_active_time_percent": 0.936025,
+    "gpsimd_engine_active_time_percent": 0.0533104,
+    "hbm_read_bytes": 3145728,
+    "hbm_write_bytes": 3145728,
+    "mbu_estimated_percent": 0.0390201,
+}
+
+
+def run(*args: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(list(args))
+    return int(stop.value.code or 0)
+
+
+@pytest.fixture
+def summary(tmp_path: Path) -> Path:
+    """The published summary of 28 chained SiLU on trn2, LNC 2."""
+    path = tmp_path / "silu.json"
+    path.write_text(json.dumps({"n1": SUMMARY}), encoding="utf-8")
+    return path
+
+
+def of(path: Path, **settings: object) -> StudyResult:
+    return result_of(str(path), Settings(**settings))
+
+
+def test_a_summary_is_judged_and_reported(
+    summary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], root: Path
+) -> None:
+    out = tmp_path / "out"
+    assert run("report", str(summary), "--hw", "trn2", "-o", str(out)) == 0
+    assert "scalar is the limit: 0.95 of the window busy" in capsys.readouterr().out.replace(
+        "\n  ", " "
+    )
+    data = json.loads((out / "report.json").read_text("utf-8"))
+    assert data["kind"] == "capture"
+    (row,) = data["rows"]
+    assert row["verdict"]["resource"] == "scalar"
+    assert row["verdict"]["weak"]  # a union over two cores
+    assert row["placement"]["bytes"] == {"measured": 6291456}
+    assert row["placement"]["lower_bound_s"] is None  # nothing minimal is known
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((root / "docs" / "schema" / "report-1.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(data)
+
+
+def test_a_capture_without_a_chip_asks_for_it(
+    summary: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("report", str(summary)) == 2
+    assert "name the hardware" in capsys.readouterr().err
+
+
+def test_a_folder_of_captures_is_one_report(summary: Path, tmp_path: Path) -> None:
+    (tmp_path / "second.json").write_text(summary.read_text("utf-8"), "utf-8")
+    (tmp_path / "notes.txt").write_text("not a capture", "utf-8")
+    result = of(tmp_path, hardware="trn2")
+    assert [row.variant.name for row in result.rows] == ["second.json", "silu.json"]
+
+
+def test_a_capture_joins_its_work_and_an_unprofiled_time(
+    summary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "kernels.py").write_text(
+        "import torch\n\ndef silu(x):\n    return torch.nn.functional.silu(x)\n", "utf-8"
+    )
+    monkeypatch.chdir(tmp_path)
+    joined = {
+        "target": "kernels.py:silu",
+        "arguments": ("x=512x3072:bf16",),
+        "hardware": "trn2",
+        "time": "210us",
+        "clock": "nki_benchmark",
+    }
+    result = of(summary, **joined)
+    profiled, plain = result.rows
+    assert profiled.work.minimal_bytes == 2 * 512 * 3072 * 2
+    assert profiled.work.measured_bytes == 6291456
+    assert profiled.placement.bound is not None
+    assert plain.time_s == pytest.approx(210e-6)
+    assert plain.placement.clock == "nki_benchmark"
+    alone = result_of(None, Settings(**joined))
+    assert [row.time_s for row in alone.rows] == [pytest.approx(210e-6)]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--work", "m:f"], "needs --time and --clock"),
+        (["--work", "m:f", "--time", "3us"], "needs --clock"),
+        (["--work", "m:f", "--time", "3", "--clock", "host_wall"], "no unit"),
+        (["--work", "m:f", "--time", "-3us", "--clock", "host_wall"], "more than 0"),
+        ([], "nothing to report on"),
+    ],
+)
+def test_incomplete_questions(
+    args: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "m.py").write_text("def f(): pass\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("roofline.report.run._work", lambda settings: None)
+    assert run("report", *args) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_a_file_that_is_no_capture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = tmp_path / "bad.bin"
+    bad.write_bytes(b"\0\1\2 nothing")
+    assert run("report", str(bad)) == 2
+    assert "not a capture" in capsys.readouterr().err
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert run("report", str(empty)) == 2
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("name", "label", "busiest"),
+    [
+        ("trn2-v6-attention/fused_bf16_s1024.ntff", "serialization", "tensor"),
+        ("trn2-v6-attention/fused_bf16_s1024.json.gz", "serialization", "tensor"),
+        ("trn2-v6-attention/baseline_bf16_s512.ntff", "serialization", "dma"),
+        ("trn2-summary-json/gather_mean_nki.json", "dma:small-transfers", "dma"),
+        ("trn2-summary-text/vector_add_fd1000.txt", "serialization", "dma"),
+        ("inf2-v5-matmul/matmul_128x128x1024.ntff", "serialization", "dma"),
+    ],
+)
+def test_public_captures_have_a_report(
+    shared: Path, tmp_path: Path, name: str, label: str, busiest: str
+) -> None:
+    out = tmp_path / "out"
+    assert run("report", str(shared / "captures" / name), "-o", str(out)) == 0
+    data = json.loads((out / "report.json").read_text("utf-8"))
+    (row,) = data["rows"]
+    assert row["verdict"]["label"] == label
+    assert row["verdict"]["busiest"] == busiest
+    assert (out / "ladder.svg").stat().st_size > 1000
+    # what was measured takes no longer than the window it was measured in
+    window = next(rung["value_s"] for rung in row["ladder"] if rung["key"] == "measured")
+    assert all(rung["value_s"] <= window * 1.001 for rung in row["ladder"] if rung["key"] == "busy")
+
+
+@pytest.mark.shared
+def test_the_same_execution_in_two_formats_is_judged_alike(shared: Path) -> None:
+    folder = shared / "captures" / "trn2-v6-attention"
+    raw, vendor = (
+        of(folder / f"fused_bf16_s512.{suffix}").rows[0] for suffix in ("ntff", "json.gz")
+    )
+    assert raw.verdict.label == vendor.verdict.label
+    assert raw.time_s == pytest.approx(vendor.time_s, rel=0.01)
+    for one in raw.evidence.resources:
+        other = vendor.evidence.resource(one.resource)
+        if one.active is not None and other.active is not None:
+            assert one.active == pytest.approx(other.active, abs=0.02)
