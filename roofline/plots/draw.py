@@ -42,23 +42,23 @@ class Drawing(NamedTuple):
 
 def draw(figure: Figure) -> Drawing:
     """Return ``figure`` drawn; the caller saves or inspects it."""
-    import matplotlib as mpl
-
     from roofline.plots.draw_ladder import draw_ladder
     from roofline.plots.draw_plane import draw_plane
 
-    with _settings(mpl):
+    with settings():
         return draw_ladder(figure) if figure.spans else draw_plane(figure)
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write ``figure`` in the format of the suffix of ``path``; the same figure, the same bytes."""
-    if path.suffix.removeprefix(".") not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise QueryError(f"{path}: unknown figure format {path.suffix!r}; known: {known}")
+def save(figure: Figure, *paths: Path) -> None:
+    """Write ``figure`` in the format of each suffix; the same figure, the same bytes."""
+    for path in paths:
+        if path.suffix.removeprefix(".") not in FORMATS:
+            known = ", ".join(FORMATS)
+            raise QueryError(f"{path}: unknown figure format {path.suffix!r}; known: {known}")
     drawing = draw(figure)
     with settings():
-        write_canvas(drawing.canvas, path)
+        for path in paths:
+            write_canvas(drawing.canvas, path)
 
 
 def write_canvas(canvas: Canvas, path: Path) -> None:
@@ -72,12 +72,6 @@ def settings() -> Iterator[None]:
     """Draw and save inside this: the settings of every figure, and no global state."""
     import matplotlib as mpl
 
-    with _settings(mpl):
-        yield
-
-
-@contextmanager
-def _settings(mpl: Any) -> Iterator[None]:
     with mpl.rc_context(style.RC), warnings.catch_warnings():
         # a kernel may be named in any script: a box stands for a glyph that the font lacks
         warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font")

@@ -53,6 +53,7 @@ def study_json(result: StudyResult) -> dict[str, Any]:
                 "evidence": one.evidence,
                 "at_stake_s": one.at_stake_s,
                 "on_critical_path": one.on_critical_path,
+                "share": one.share,
                 "remedy": one.remedy,
                 "confidence": one.confidence,
             }

@@ -48,8 +48,7 @@ def write_study_report(result: StudyResult, folder: Path) -> tuple[Path, ...]:
 
     def fill(scratch: Path) -> None:
         for figure in figures:
-            save(figure, scratch / f"{figure.key}.svg")
-            save(figure, scratch / f"{figure.key}.png")
+            save(figure, *(scratch / f"{figure.key}.{kind}" for kind in ("svg", "png")))
         texts = {
             "report.md": to_markdown(blocks),
             "report.json": to_json(study_json(result)),

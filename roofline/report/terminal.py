@@ -58,7 +58,7 @@ def _table(table: Table, width: int) -> str:
     cells = [table.columns, *table.rows]
     widths = [max(1, *(len(row[index]) for row in cells)) for index in range(len(table.columns))]
     room = width - 2 * (len(widths) - 1)
-    while sum(widths) > room and max(widths) > 6:
+    while sum(widths) > room and max(widths) > 4:
         widths[widths.index(max(widths))] -= 1
     lines = []
     for number, row in enumerate(cells):

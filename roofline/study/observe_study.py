@@ -65,7 +65,7 @@ def _observed(row: Row, rows: Sequence[Row], findings: Sequence[Finding]) -> Obs
         passes=placement.passes,
         bytes=dict(placement.bytes),
         bytes_per_s=placement.hardware.memory_ceiling("theoretical").value,
-        bound_s=placement.bound.seconds,
+        bound_s=placement.bound_s,
         bound_what="lower bound",
         verdict=row.verdict.label,
         verdict_weak=row.verdict.weak,

@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from roofline.cli.main import main
+from roofline.plots.describe import shown_rows
 from roofline.report.run import study_result
+from roofline.report.study_blocks import summary_blocks
 from roofline.report.study_report import study_figures, write_study_report
+from roofline.report.terminal import to_text
 from roofline.study.evaluate import StudyResult
 from roofline.study.load import list_studies
 
@@ -206,6 +209,17 @@ def test_the_command_prints_a_sentence_a_variant(capsys: pytest.CaptureFixture[s
     assert out.count("Launch-bound:") == 3
     assert max(map(len, out.splitlines())) <= 80
     assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+@pytest.mark.parametrize("name", list_studies())
+def test_the_text_fits_its_width_and_loses_nothing(name: str, width: int) -> None:
+    blocks = summary_blocks(study_result(name))
+    text = to_text(blocks, width=width)
+    assert max(map(len, text.splitlines())) <= width
+    letters = re.sub(r"[^A-Za-z0-9]", "", text)
+    for row in shown_rows(study_result(name).rows):
+        assert re.sub(r"[^A-Za-z0-9]", "", row.verdict.explanation) in letters
 
 
 def test_json_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
