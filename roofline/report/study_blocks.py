@@ -107,7 +107,7 @@ def _verdicts(result: StudyResult) -> Table:
             (
                 row.measurement.key if len(result.study.configs) == 1 else row.key,
                 format_time(row.time_s),
-                CLOCK_LABELS[row.placement.clock],
+                _clock(row),
                 row.verdict.label + (" (weak)" if row.verdict.weak else ""),
                 percent(row.placement.bound_fraction),
                 "yes" if row.verdict.stable else "no",
@@ -117,7 +117,7 @@ def _verdicts(result: StudyResult) -> Table:
         numeric=frozenset({1, 4}),
         note=(
             "of bound: lower bound over time; stable: the verdict survives each roof moved across "
-            f"its documented spread. {_cut(rows, result.rows)}"
+            f"its documented spread{_inferred(rows)}. {_cut(rows, result.rows)}"
         ).strip(),
     )
 
@@ -155,6 +155,18 @@ def _time(result: StudyResult) -> Iterator[Block]:
     if firm:
         yield Paragraph(text="How firm the verdicts are:")
         yield Bullets(items=tuple(_grouped(firm, result)))
+
+
+def _inferred(rows: Sequence[Row]) -> str:
+    if all(row.measurement.clock_quality != "inferred" for row in rows):
+        return ""
+    return "; a clock with ? is inferred, its source does not state it"
+
+
+def _clock(row: Row) -> str:
+    """Name the clock; one that the source does not state is marked."""
+    label = CLOCK_LABELS[row.placement.clock]
+    return f"{label}?" if row.measurement.clock_quality == "inferred" else label
 
 
 def _grouped(said: Sequence[tuple[Row, str]], result: StudyResult) -> Iterator[str]:
