@@ -7,7 +7,7 @@ from roofline.errors import CaptureError
 from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
 
-__all__ = ["hardware_of"]
+__all__ = ["hardware_of", "named_hardware"]
 
 
 def hardware_of(
@@ -18,10 +18,16 @@ def hardware_of(
     The number of physical cores in the logical core is the capture's where it says so. Raises
     ``CaptureError`` when neither names a chip: there is no silent default.
     """
-    known = name or capture.metadata.get("hardware") or capture.metadata.get("instance_type")
+    known = name or named_hardware(capture)
     if not known:
         raise CaptureError(f"{capture.path}: does not say which chip it is from; name the hardware")
     lnc = capture.metadata.get("lnc")
     return load_hardware(
         str(known), lnc=int(lnc) if lnc is not None else None, working_cores=working_cores
     )
+
+
+def named_hardware(capture: Capture) -> str | None:
+    """Return the chip or instance a capture says it is from, ``None`` where it does not."""
+    found = capture.metadata.get("hardware") or capture.metadata.get("instance_type")
+    return str(found) if found else None

@@ -55,6 +55,8 @@ def engines_text(use: xr.Dataset, idle: xr.Dataset | None, by: Sequence[str] = (
         lines += ["", f"without useful work in this window: core {', '.join(quiet)}"]
     if len(cores) > 1 and "active_any_core_ps" in use:
         lines += ["", "figures are per core; a summary that merges cores reads higher"]
+    if "active_ps" in use and "ideal_ps" not in use:
+        lines += ["", "percent of ideal: not known, no chip is named (--hardware NAME)"]
     if idle is None and "active_ps" in use:
         lines += ["", "causes of idle time: not known, this capture has no operands"]
     return "\n".join(lines)

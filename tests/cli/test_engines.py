@@ -86,6 +86,16 @@ def test_sql(run: Any) -> None:
     assert run("--sql", "select 7 as n").stdout == "n\n7\n"
 
 
+def test_a_capture_without_a_chip_is_shown_without_ideals(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = capture([instruction("vector", "COPY", 0, 1)], metadata={"hardware": None})
+    monkeypatch.setattr(engines, "open_path", lambda path, **opening: made)
+    text = CliRunner().invoke(engines.command, ["x"], catch_exceptions=False).stdout
+    assert "vector  ████████  100 %" in text
+    assert "percent of ideal: not known" in text
+
+
 @pytest.mark.shared
 def test_real_captures_fit_80_columns(shared: Path) -> None:
     runner = CliRunner()

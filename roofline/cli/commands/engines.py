@@ -66,11 +66,12 @@ def command(
         click.echo(json.dumps(table_record(found)) if as_json else shown)
         return
     from roofline.analysis.engine_view import engine_view
-    from roofline.captures.hardware import hardware_of
+    from roofline.captures.hardware import hardware_of, named_hardware
     from roofline.report.dataset_record import dataset_csv, dataset_record
     from roofline.report.engines import busy_text, engines_text
 
-    chip = hardware_of(capture, hardware)
+    # without a chip the shares stand as they are, only what needs its clocks is not known
+    chip = hardware_of(capture, hardware) if hardware or named_hardware(capture) else None
     view = engine_view(capture, window=window, by=by, where=where, bins=bins, hardware=chip)
     if as_json:
         record = dataset_record(view.use)
