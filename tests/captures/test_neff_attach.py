@@ -6,6 +6,9 @@ own words without what the runtime inserted, with tensors, planned transfers and
 
 from __future__ import annotations
 
+import gzip
+import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -395,3 +398,208 @@ def test_transposes_of_inferentia2_come_from_debug_information(
     intensity = (capture.summary["hardware_flops"] - flops) / moved
     assert capture.summary["mm_arithmetic_intensity"] == pytest.approx(intensity, rel=1e-12)
     assert "transposes-unmarked" not in {issue.id for issue in capture.quality}
+
+
+# Against the vendor's own output -----------------------------------------------------------------
+
+_SIDE = re.compile(
+    r"(src|dst)_(?:var_id=(\d+) \1_var_offset=(\d+)|table_offset_imm=(\d+) \1_table_index=(\d+))"
+)
+
+
+def as_compiled(trace: Trace, rows: list[dict]) -> dict[str, Program]:
+    """The programs with the words that the vendor's compiler texts describe put back."""
+    programs = programs_of(trace)
+    for row in rows:
+        if "compiler_opcode" not in row:
+            continue
+        name = row.get("subgraph", "sg00")
+        engine = row["subgroup"].lower()
+        words = bytearray(programs[name].words[engine])
+        at = row["compiler_pc"] * WORD
+        if row["compiler_opcode"] == "PSEUDO_DMA_TRIGGER":
+            queue, block = re.search(r"(q\S+) block_id=(\d+)", row["compiler_operands"]).groups()
+            word = bytearray(trigger(queue.replace("qSync", "qSP"), int(block)))
+            word[2:12] = words[at + 2 : at + 12]
+            words[at : at + WORD] = word
+        else:
+            words[at] = 0xD4
+            for side, variable, offset, table, index in _SIDE.findall(row["compiler_operands"]):
+                flag = 0x10 if variable else 0x20
+                place = at + {"src": 16, "dst": 40}[side]
+                words[place : place + 8] = (
+                    int(offset or table).to_bytes(4, "little")
+                    + int(variable or index).to_bytes(2, "little")
+                    + bytes([0, flag])
+                )
+        programs[name].words[engine] = bytes(words)
+    for row in rows:
+        queues = programs[row.get("subgraph", "sg00")].queues
+        for number, name in re.findall(r"S\[(\d+)\] \((q\w+)\)", row["operands"]):
+            own = name
+            for short, printed in (("qPool", "qGpSimd"), ("qAct", "qScalar"), ("qSP", "qSync")):
+                own = own.replace(printed, short)
+            held = queues.setdefault(own, {"semaphore_set": []})["semaphore_set"]
+            held += [int(number)] * (int(number) not in held)
+    return programs
+
+
+def vendor_pairs(shared: Path) -> list[Path]:
+    return [
+        path
+        for path in sorted((shared / "captures").glob("*/*.ntff"))
+        if path.with_suffix(".json.gz").is_file()
+    ]
+
+
+def test_word_numbers_and_compiler_texts_equal_the_vendors(shared: Path, tmp_path: Path) -> None:
+    paths = vendor_pairs(shared)
+    assert len(paths) == 20
+    texts = 0
+    for path in paths:
+        rows = json.loads(gzip.decompress(path.with_suffix(".json.gz").read_bytes()))["instruction"]
+        trace = open_trace(path)
+        neff = of_trace(trace, as_compiled(trace, rows)).write(tmp_path / f"{path.stem}.neff")
+        table = attach_neff(open_capture(path, "vendor"), neff).instructions
+        ours = {
+            (row["start_ts"], row["engine"], row["pc"], row["pcore_idx"]): row
+            for row in table.to_pylist()
+        }
+        assert len(ours) == len(rows) == table.num_rows
+        for row in rows:
+            core = int(row.get("subgraph", "sg00").removeprefix("sg"))
+            mine = ours[row["timestamp"], row["subgroup"].lower(), row["pc"], core]
+            assert mine["compiler_pc"] == row.get("compiler_pc")
+            assert mine["compiler_opcode"] == row.get("compiler_opcode")
+            assert mine["operands"] == row["operands"]
+            assert mine["compiler_operands"] == row.get("compiler_operands")
+            texts += "compiler_operands" in row
+    assert texts > 100
+
+
+def whole_program(trace: Trace, data: dict) -> NeffFile:
+    """A NEFF that says what the vendor's output of a trace says about its program."""
+    rows = data["instruction"]
+    programs = as_compiled(trace, rows)
+    penguin: dict[int, bytes] = {}
+    hlo: dict[int, bytes] = {}
+    framework: dict[int, bytes] = {}
+    parents: dict[tuple[str, str], dict[int, int]] = {}
+    for row in rows:
+        if not row["bir_id"]:
+            continue
+        name, engine = row.get("subgraph", "sg00"), row["subgroup"].lower()
+        parents.setdefault((name, engine), {})[row["compiler_pc"]] = row["raw_bir_id"]
+        kind = {"REGULAR": 1, "TRANSPOSE": 3}.get(row["instruction_type"], 0)
+        entries = programs[name].backend.setdefault(engine, [])
+        above = [row["raw_penguin_id"]] if row["penguin_id"] else []
+        entries.append(entry(row["raw_bir_id"], row["bir_instruction_name"], above, type=kind))
+        if above:
+            up = [row["raw_hlo_id"]] if row["hlo_name"] else []
+            penguin[above[0]] = entry(above[0], "loop", up)
+        if row["hlo_name"]:
+            layers = row["raw_framework_id"] if row["layer"] != "Unknown" else []
+            hlo[row["raw_hlo_id"]] = entry(row["raw_hlo_id"], row["hlo_name"], layers)
+            if layers:
+                framework[layers[0]] = entry(layers[0], row["layer"])
+    for (name, engine), of in parents.items():
+        words = len(programs[name].words[engine]) // WORD
+        programs[name].assembly[engine] = [
+            entry(0, parents=[of[number]] if number in of else []) for number in range(words)
+        ]
+    main = programs["sg00"]
+    kinds = {"IN": "input", "OUT": "output", "WEIGHT": "file"}
+    main.variables = {"SB": {"type": "state-buffer", "var_id": 0}}
+    for number, node in enumerate(data["neff_node"], 20):
+        if node["variable_name"]:
+            shape = [int(size) for size in node["shape"].strip("[]").split()]
+            main.variables[node["variable_name"]] = {
+                "type": kinds[node["type"]], "var_id": number, "size": int(node["size"]),
+            }  # fmt: skip
+            main.tensor_map[node["variable_name"]] = {
+                "sim_format": node["format"], "sim_shape": shape,
+            }  # fmt: skip
+    for row in data["dma"]:
+        if row["aggregated"] == "yes":
+            queue = row["subgroup"].replace("qSync", "qSP")
+            label = {"SB": "SB"}
+            source, dest = row["source"][0][0], row["dest"][0]
+            main.dma.setdefault("sync", []).append(
+                planned(queue, row["block_id"], label.get(source, row["variable"]),
+                        label.get(dest, row["variable"]), row["write_size"], read=row["read_size"])
+            )  # fmt: skip
+    file = of_trace(trace, programs)
+    for name, level in (("penguin", penguin), ("hlo", hlo), ("pttf", framework)):
+        file.debug[f"debug_info/debug_info_{name}.dbg_sg000000"] = debug_file([*level.values()])
+    if flops := data["summary"][0]["model_flops"]:
+        file.more["hlo_stats.json"] = json.dumps({"HloMacCount": flops // 2}).encode()
+    file.more["info.json"] = json.dumps(
+        {"tool_version": data["summary"][0]["compiler_version"]}
+    ).encode()
+    return file
+
+
+SETTLED = (
+    "compiler_version", "weight_size_bytes", "inputs_and_weights_size_bytes",
+    "inputs_outputs_weights_size_bytes", "mbu_min_read_util_percent", "hbm_read_bytes",
+    "hbm_write_bytes", "sbuf_read_bytes", "sbuf_write_bytes", "mbu_estimated_percent",
+    "transpose_flops", "mm_arithmetic_intensity", "mfu_inst_estimated_percent",
+    "mfu_inst_max_achievable_estimated_percent", "model_flops", "mfu_estimated_percent",
+    "mfu_hlo_estimated_percent", "mfu_max_achievable_estimated_percent",
+    "mfu_hlo_max_achievable_estimated_percent", "spill_save_bytes", "spill_reload_bytes",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+def test_all_that_a_program_settles_equals_the_vendors(shared: Path, tmp_path: Path) -> None:
+    compared: Counter[str] = Counter()
+    for path in vendor_pairs(shared):
+        data = json.loads(gzip.decompress(path.with_suffix(".json.gz").read_bytes()))
+        trace = open_trace(path)
+        neff = whole_program(trace, data).write(tmp_path / f"{path.stem}.neff")
+        capture = attach_neff(open_capture(path, "vendor"), neff)
+
+        ours = {
+            (row["start_ts"], row["engine"], row["pc"], row["pcore_idx"]): row
+            for row in capture.instructions.to_pylist()
+        }
+        for row in data["instruction"]:
+            core = int(row.get("subgraph", "sg00").removeprefix("sg"))
+            mine = ours[row["timestamp"], row["subgroup"].lower(), row["pc"], core]
+            for name in ("bir_id", "bir_instruction_name", "penguin_id", "hlo_name", "layer",
+                         "instruction_type"):  # fmt: skip
+                assert (mine[name] or "") == row[name], (path.name, name)
+                compared[name] += bool(row[name])
+
+        theirs = {n["variable_name"]: n for n in data["neff_node"] if n["variable_name"]}
+        for row in capture.tensors.to_pylist():
+            node = theirs.pop(row["variable_name"])
+            for name in ("type", "format", "shape", "load_to_sbuf_dma_count",
+                         "load_to_sbuf_total_size_bytes", "load_to_sbuf_avg_size_bytes",
+                         "load_to_sbuf_repeat_factor"):  # fmt: skip
+                assert row[name] == node.get(name)
+            assert row["size"] == int(node["size"])
+        assert not theirs
+
+        planned_rows = [row for row in data["dma"] if row["aggregated"] == "yes"]
+        assert [
+            (r["start_ts"], r["duration_ns"], r["queue_name"], r["block_id"], r["variable"])
+            for r in capture.table("transfers").to_pylist()
+        ] == [
+            (r["timestamp"], r["duration"], r["subgroup"], r["block_id"], r["variable"])
+            for r in planned_rows
+        ]
+        compared["transfers"] += len(planned_rows)
+
+        summary = data["summary"][0]
+        for name in SETTLED:
+            if isinstance(summary.get(name), str):
+                assert capture.summary[name] == summary[name]
+            else:  # float rounding of the tool's own arithmetic
+                found = capture.summary.get(name, 0)
+                assert found == pytest.approx(summary.get(name, 0), rel=1e-9), (path.name, name)
+            compared[name] += name in summary
+    assert compared["transfers"] == 15
+    assert compared["hlo_name"] > 200
+    assert compared["transpose_flops"] >= 15
+    assert compared["model_flops"] == 20

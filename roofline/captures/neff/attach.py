@@ -16,12 +16,15 @@ from roofline.captures.neff.capture import neff_metadata
 from roofline.captures.neff.dma import ProgramDma
 from roofline.captures.neff.join import Join, Match, check_pair
 from roofline.captures.neff.labels import Labels
+from roofline.captures.neff.operands import PSEUDO_NAMES, compiler_text, spelled
 from roofline.captures.neff.program import Neff, open_neff
 from roofline.captures.neff.tensors import list_tensors, sizes, tensor_table
 from roofline.captures.ntff.columns import Column, array
 from roofline.captures.ntff.decoded import Decoded
 from roofline.captures.ntff.derived import MEMORIES, SlotFacts
 from roofline.captures.ntff.device import marks_transposes
+from roofline.captures.ntff.header import ENGINES
+from roofline.captures.ntff.operands import operand_text
 from roofline.captures.ntff.quality import find_issues
 from roofline.captures.ntff.strings import categories, optional
 from roofline.captures.ntff.summary import summarize
@@ -35,12 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["attach_neff"]
 
 _MATMUL: Final = 0x02
+_DIRECT2D: Final = 0xB8
 _ENGINE_SEMAPHORES: Final = {3: "GpSimd", 4: "Scalar", 5: "Tensor", 6: "Vector"}
-_QUEUE_PREFIXES: Final = (
-    ("qPool", "qGpSimd"), ("qAct", "qScalar"), ("qSP", "qSync"), ("qDVE", "qVector"),
-    ("qPE", "qTensor"),
-)  # fmt: skip
-_PSEUDO_NAMES: Final = {0xC1: "PSEUDO_DMA_TRIGGER", 0xD4: "PSEUDO_DMA_DIRECT2D"}
 
 
 def attach_neff(capture: Capture, neff: Neff | Path | str) -> Capture:
@@ -118,13 +117,20 @@ class Joined:
     def semaphore_names(self) -> tuple[dict[int, str], ...]:
         """Name of each semaphore of each core: its queue, or its engine."""
         found = []
-        for subgraph in self.join.subgraphs:
+        program, words = self.decoded.trace.program, self.decoded.words
+        issues = words.slots_of(_DIRECT2D)
+        for core, subgraph in enumerate(self.join.subgraphs):
             names = dict(_ENGINE_SEMAPHORES)
             for queue, about in (subgraph.queues if subgraph is not None else {}).items():
                 held = about.get("semaphore_set")
                 for number in held if isinstance(held, list) else ():
                     if isinstance(number, int):
-                        names.setdefault(number, _spelled(queue))
+                        names.setdefault(number, spelled(queue))
+            # queues that the program does not declare are known by the words that use them
+            for index, engine in enumerate(ENGINES):
+                mine = (program.core[issues] == core) & (program.engine[issues] == index)
+                for number, name in words.queues(issues[mine], engine).items():
+                    names.setdefault(number, name)
             found.append(names)
         return tuple(found)
 
@@ -150,12 +156,18 @@ class Joined:
         fields: dict[str, Any] = dict(sizes(list_tensors(self.neff)))
         if self.neff.compiler_version:
             fields["compiler_version"] = self.neff.compiler_version
+        macs = self.neff.json("hlo_stats.json").get("HloMacCount")
+        if isinstance(macs, int) and macs >= 0:
+            fields["model_flops"] = 2 * macs
+        elif self.decoded.trace.vendor:
+            fields["model_flops"] = 0  # kernels have no graph; the tool warns, and prints this
+        if self.dma.complete:
+            fields.update(self.dma.spills())
         if self.dma.executed and self.dma.complete:
             planned = self.dma.traffic()
             if planned is not None:
                 for name, size in planned.items():
                     fields[f"{name}_bytes"] = self._rows(self.facts.traffic[name]) + size
-                fields.update({name: n for name, n in self.dma.spills().items() if n})
         if self.marks_transposes:
             chosen = self.is_transpose() == 1
             flops = np.where(chosen, self.facts.raw_flops(vendor=True), -1)
@@ -311,6 +323,16 @@ class ProgramTables(Tables):
                 unit="64 B",
             ),
             Column(
+                name="operands",
+                make=self._operands,
+                meaning="operand text as the vendor prints it; null: word not held",
+            ),
+            Column(
+                name="compiler_operands",
+                make=self._compiler_operands,
+                meaning="operands before the runtime resolved them; null where it did not",
+            ),
+            Column(
                 name="compiler_opcode",
                 make=self._compiler_opcode,
                 meaning="opcode before the runtime resolved it; null where it did not",
@@ -325,6 +347,8 @@ class ProgramTables(Tables):
             for name, meaning in (
                 ("raw_bir_id", "number of the compiler's instruction"),
                 ("raw_penguin_id", "number of the loop nest or kernel line above it"),
+                ("raw_hlo_id", "number of the HLO operation"),
+                ("raw_framework_id", "number of the layer"),
             )
         ]
         if joined.marks_transposes:
@@ -341,10 +365,48 @@ class ProgramTables(Tables):
 
     def _compiler_opcode(self) -> Any:
         opcode = self.joined.join.opcode.astype(np.int64)
-        opcode = np.where(np.isin(opcode, list(_PSEUDO_NAMES)), opcode, -1)
-        names = [_PSEUDO_NAMES.get(code, "") for code in range(256)]
+        opcode = np.where(np.isin(opcode, list(PSEUDO_NAMES)), opcode, -1)
+        names = [PSEUDO_NAMES.get(code, "") for code in range(256)]
         slot = self.decoded.instructions["slot"]
         return categories(self.decoded.by_slot(slot, opcode), names)
+
+    def _operands(self) -> Any:
+        """Return operand texts with the names of all semaphores, also of planned queues."""
+        decoded, program = self.decoded, self.decoded.trace.program
+        slots = self._used_slots()
+        transposes = marks_transposes(decoded.trace.header)
+        names = self.joined.semaphore_names
+        texts = [
+            operand_text(
+                program.words[slot].tobytes(),
+                inserted=bool(program.inserted[slot]),
+                queues=names[int(program.core[slot])],
+                transposes=transposes,
+            )
+            for slot in slots.tolist()
+        ]
+        return self._of_slots(slots, texts)
+
+    def _compiler_operands(self) -> Any:
+        join, program = self.joined.join, self.decoded.trace.program
+        slots = self._used_slots()
+        slots = slots[np.isin(join.opcode[slots], list(PSEUDO_NAMES))]
+        names = self.joined.semaphore_names
+        texts = [
+            compiler_text(join.word(slot), names[int(program.core[slot])])
+            for slot in slots.tolist()
+        ]
+        return self._of_slots(slots, texts)
+
+    def _used_slots(self) -> Any:
+        used = np.unique(self.decoded.instructions["slot"])
+        return used[used < self.decoded.trace.program.slots]
+
+    def _of_slots(self, slots: Any, texts: list[str]) -> Any:
+        """Return a text a row from a text for some slots; null for the others."""
+        place = np.full(self.decoded.trace.program.slots, -1, np.int64)
+        place[slots] = np.arange(len(slots))
+        return categories(self.decoded.by_slot(self.decoded.instructions["slot"], place), texts)
 
     def _dma(self) -> list[Column]:
         dma = self.joined.dma
@@ -434,13 +496,6 @@ def _replaced(base: list[Column], extra: list[Column]) -> list[Column]:
 def _projected(make: Callable[[], pa.Table], wanted: Sequence[str] | None) -> pa.Table:
     table = make()
     return table if wanted is None else table.select([n for n in wanted if n in table.column_names])
-
-
-def _spelled(queue: str) -> str:
-    for prefix, name in _QUEUE_PREFIXES:
-        if queue.startswith(prefix):
-            return name + queue.removeprefix(prefix)
-    return queue
 
 
 def _metadata(given: Mapping[str, Any], neff: Neff) -> Mapping[str, Any]:

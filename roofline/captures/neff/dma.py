@@ -68,15 +68,10 @@ class ProgramDma:
         found = []
         for row in np.flatnonzero(opcode == TRIGGER).tolist():
             slot, core = int(rows["slot"][row]), int(rows["core"][row])
-            block = self.blocks[core].get(trigger_of(self._word(slot)))
+            block = self.blocks[core].get(trigger_of(self.join.word(slot)))
             if block is not None:
                 found.append(Executed(block=block, core=core, row=row))
         return tuple(found)
-
-    def _word(self, slot: int) -> bytes:
-        program = self.join.program
-        words = self.join.compiled(int(program.core[slot]), int(program.engine[slot]))
-        return bytes(words[int(self.join.index[slot])])
 
     # Packets of planned transfers -------------------------------------------------------------
 
@@ -167,7 +162,7 @@ class ProgramDma:
             code, memory = np.full(slots, -1, np.int64), np.full(slots, -1, np.int64)
             for slot in direct.tolist():
                 subgraph = self.join.subgraphs[int(self.join.program.core[slot])]
-                name, place = _operand(subgraph, self._word(slot), at)
+                name, place = _operand(subgraph, self.join.word(slot), at)
                 if name not in codes:
                     codes[name] = len(names)
                     names.append(name)

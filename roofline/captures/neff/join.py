@@ -102,6 +102,11 @@ class Join:
             return np.zeros((0, WORD_BYTES), np.uint8)
         return subgraph.words(ENGINES[engine])
 
+    def word(self, slot: int) -> bytes:
+        """Return the NEFF's word of a slot that has one."""
+        words = self.compiled(int(self.program.core[slot]), int(self.program.engine[slot]))
+        return bytes(words[int(self.index[slot])])
+
     @cached_property
     def opcode(self) -> npt.NDArray[np.int16]:
         """Opcode in the NEFF of each slot; -1 where there is none."""

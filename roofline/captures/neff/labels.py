@@ -61,7 +61,10 @@ class Labels:
             "nki_source_location", "hlo_source_location", "instruction_type",
         )  # fmt: skip
         texts = {name: Texts(codes()) for name in names}
-        numbers = {name: codes() for name in ("raw_bir_id", "raw_penguin_id")}
+        numbers = {
+            name: codes()
+            for name in ("raw_bir_id", "raw_penguin_id", "raw_hlo_id", "raw_framework_id")
+        }
         chain = _Chain(self.join.neff)
         for slot, bir in self._instructions():
             numbers["raw_bir_id"][slot] = bir.id
@@ -72,8 +75,11 @@ class Labels:
             if bir.parents:
                 numbers["raw_penguin_id"][slot] = bir.parents[0]
                 texts["penguin_id"].set(slot, f"{_CONTEXT}:{bir.parents[0]}")
-            for name, text in chain.of(bir).items():
-                texts[name].set(slot, text)
+            for name, value in chain.of(bir).items():
+                if isinstance(value, int):
+                    numbers[name][slot] = value
+                else:
+                    texts[name].set(slot, value)
         return texts, numbers
 
     def _instructions(self) -> Iterator[tuple[int, Entry]]:
@@ -108,17 +114,17 @@ class _Chain:
 
     def __init__(self, neff: Neff) -> None:
         self._neff = neff
-        self._done: dict[int, dict[str, str]] = {}
+        self._done: dict[int, dict[str, str | int]] = {}
 
-    def of(self, bir: Entry) -> dict[str, str]:
+    def of(self, bir: Entry) -> dict[str, str | int]:
         parent = bir.parents[0] if bir.parents else -1
         if parent not in self._done:
             self._done[parent] = self._look_up(parent)
         return self._done[parent]
 
-    def _look_up(self, parent: int) -> dict[str, str]:
+    def _look_up(self, parent: int) -> dict[str, str | int]:
         neff = self._neff
-        found = {"hlo_name": "", "layer": "Unknown"}
+        found: dict[str, str | int] = {"hlo_name": "", "layer": "Unknown"}
         penguin = neff.penguin.by_id.get(parent)
         if penguin is None:
             return found
@@ -129,12 +135,12 @@ class _Chain:
         hlo = neff.hlo.by_id.get(penguin.parents[0]) if penguin.parents else None
         if hlo is None:
             return found
-        found["hlo_name"] = hlo.name
+        found["hlo_name"], found["raw_hlo_id"] = hlo.name, hlo.id
         if line := _line(neff.hlo, hlo, "source"):
             found["hlo_source_location"] = line
         layer = neff.framework.by_id.get(hlo.parents[0]) if hlo.parents else None
         if layer is not None and layer.name:
-            found["layer"] = layer.name
+            found["layer"], found["raw_framework_id"] = layer.name, layer.id
         return found
 
 

@@ -98,10 +98,11 @@ class Neff:
     @cached_property
     def node(self) -> tuple[int, str]:
         """Index of the compute node and the file that describes its subgraphs."""
-        for index, node in enumerate(_list(self.json("neff.json").get("nodes"))):
-            kelf = _dict(_dict(node).get("attrs")).get("kelf")
-            if kelf:
-                return index, _text(kelf)
+        for nodes in self.json("neff.json").values():
+            for index, node in enumerate(_list(nodes)):
+                kelf = _text(_dict(_dict(node).get("attrs")).get("kelf"))
+                if kelf in self.members:
+                    return index, kelf
         return 0, "kelf-0.json"
 
     @cached_property
@@ -211,7 +212,12 @@ class Subgraph:
                 id=_int(row.get("var_id"), -1),
                 size=_int(row.get("size"), None),
                 file_name=_text(row.get("file_name")),
-                members=tuple(_int(one, -1) for one in _list(row.get("list"))),
+                members=tuple(
+                    _int(one, _int(_dict(_dict(self.keys.get("var")).get(one)).get("var_id"), -1))
+                    if isinstance(one, str)
+                    else _int(one, -1)
+                    for one in _list(row.get("list"))
+                ),
             )
         return found
 

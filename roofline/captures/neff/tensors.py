@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from roofline.captures.neff.blocks import list_blocks
 from roofline.captures.neff.program import Neff, Subgraph, Variable
 from roofline.dtypes import dtype_key
 from roofline.errors import WorkError
@@ -16,8 +17,6 @@ __all__ = ["ROLES", "Tensor", "list_tensors", "sizes", "tensor_table"]
 
 ROLES: Final = {"input": "IN", "output": "OUT", "file": "WEIGHT"}
 """Variable type -> role of the tensor, as the vendor spells it."""
-
-_DTYPE_KEYS: Final = ("sim_dtype", "dtype", "tf_dtype", "data_type")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,18 +79,42 @@ def tensor_table(neff: Neff) -> pa.Table:
             "node": pa.array([neff.node[0]] * len(tensors), pa.int64()),
             "pcore_idx": pa.array([cores.index(tensor.core) for tensor in tensors], pa.int64()),
             "dtype": texts([tensor.dtype for tensor in tensors]),
+            **_loads(neff, tensors),
         }
     )
+
+
+def _loads(neff: Neff, tensors: tuple[Tensor, ...]) -> dict[str, pa.Array]:
+    """Return how planned DMA loads each constant into SBUF; null where none does."""
+    import pyarrow as pa
+
+    moved: dict[str, list[int]] = {}
+    for subgraph in neff.subgraphs.values():
+        for block in list_blocks(subgraph).values():
+            if block.dest_memory == "sbuf" and block.write_bytes is not None:
+                moved.setdefault(block.source, []).append(block.write_bytes)
+    loads = [moved.get(one.name) if one.role == "WEIGHT" else None for one in tensors]
+    total = [sum(sizes) if sizes else None for sizes in loads]
+    count = [len(sizes) if sizes else None for sizes in loads]
+    mean = [
+        all_ // n if all_ is not None and n else None for all_, n in zip(total, count, strict=True)
+    ]
+    factor = [
+        all_ / one.size if all_ is not None and one.size else None
+        for all_, one in zip(total, tensors, strict=True)
+    ]
+    return {
+        "load_to_sbuf_dma_count": pa.array(count, pa.int64()),
+        "load_to_sbuf_total_size_bytes": pa.array(total, pa.int64()),
+        "load_to_sbuf_avg_size_bytes": pa.array(mean, pa.int64()),
+        "load_to_sbuf_repeat_factor": pa.array(factor, pa.float64()),
+    }
 
 
 def _tensor(subgraph: Subgraph, variable: Variable, role: str) -> Tensor:
     entry = _map_entry(subgraph, variable)
     shape = entry.get("sim_shape")
-    dtype = next((entry[key] for key in _DTYPE_KEYS if isinstance(entry.get(key), str)), "")
-    try:
-        dtype = dtype_key(dtype) if dtype else ""
-    except WorkError:
-        dtype = ""
+    dtype = _entry_dtype(entry)
     kept = isinstance(shape, list) and all(type(size) is int for size in shape)
     return Tensor(
         name=variable.name,
@@ -102,6 +125,17 @@ def _tensor(subgraph: Subgraph, variable: Variable, role: str) -> Tensor:
         size=variable.size,
         core=subgraph.name,
     )
+
+
+def _entry_dtype(entry: dict[str, Any]) -> str:
+    """Return the element type of a shape entry: the simulator's, else any that is known."""
+    for key in sorted(entry, key=lambda key: not key.startswith("sim_")):
+        if "dtype" in key and isinstance(entry[key], str):
+            try:
+                return dtype_key(entry[key])
+            except WorkError:
+                continue
+    return ""
 
 
 def _map_entry(subgraph: Subgraph, variable: Variable) -> dict[str, Any]:

@@ -352,9 +352,17 @@ class _Summary:
             if told or not flops:
                 intensity = product / moved if moved else 0.0
                 found["mm_arithmetic_intensity"] = intensity
-                found["mfu_inst_max_achievable_estimated_percent"] = min(
-                    1.0, intensity / (ridge * cores)
-                )
+                best = min(1.0, intensity / (ridge * cores))
+                found["mfu_inst_max_achievable_estimated_percent"] = best
+                model = fields.get("model_flops")
+                if model is not None:
+                    share = model / (peak * cores * total)
+                    found["mfu_hlo_estimated_percent"] = share
+                    found["mfu_hlo_max_achievable_estimated_percent"] = best if model else 0
+                    # without the graph's FLOP the tool shows those of the instructions
+                    instead = found["mfu_inst_estimated_percent"]
+                    found["mfu_estimated_percent"] = share if model else instead
+                    found["mfu_max_achievable_estimated_percent"] = best
         return found
 
     def all(self) -> dict[str, Any]:
