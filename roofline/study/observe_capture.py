@@ -14,7 +14,6 @@ from roofline.errors import CaptureError, QueryError, RooflineError
 
 if TYPE_CHECKING:
     from roofline.analysis.window import Window
-    from roofline.hardware.model import Hardware
     from roofline.study.observe import Options
 
 __all__ = ["observe_capture", "summary_uses"]
@@ -64,7 +63,7 @@ def observe_capture(capture: Capture, options: Options, *, kernel: str = "") -> 
 def _observed(capture: Capture, name: str, options: Options) -> Observed:
     summary = capture.summary
     total = _number(summary, "total_time")
-    hardware, notes = _hardware(capture, options)
+    judged = _judge(capture, name, options)
     uses = _uses(capture, total)
     timings = {use.clock: _timing(use.window_s, use.clock) for use in uses}
     if total is not None and total > 0:
@@ -72,47 +71,22 @@ def _observed(capture: Capture, name: str, options: Options) -> Observed:
     order = ("device_body", "device_total")
     if options.window == "total":
         order = order[::-1]
-    judged = _judge(capture, hardware, options)
     moved = _moved(summary)
-    bound, bound_what = _floor(summary, hardware)
-    return Observed(
-        kernel=name,
+    return replace(
+        judged.observed,
         timings=tuple(timings[clock] for clock in order if clock in timings),
         uses=tuple(
             replace(use, throttled_s=judged.throttled_s) if use.clock == judged.clock else use
             for use in uses
         ),
         tensor_flops=_flops(summary),
-        passes=_passes(capture),
         bytes={} if moved is None else {"measured": moved},
         counts=_counts(summary),
-        bytes_per_s=hardware.memory_ceiling("theoretical").value if hardware else None,
-        bound_s=bound,
-        bound_what=bound_what,
-        verdict=judged.verdict,
-        verdict_weak=judged.weak,
-        findings=judged.findings,
-        hardware=hardware.name if hardware else "",
-        lnc=hardware.lnc if hardware else None,
-        working_cores=hardware.working_cores if hardware else None,
-        notes=(*notes, *judged.notes),
     )
 
 
 def _timing(seconds: float, clock: str) -> Timing:
     return Timing(seconds=seconds, clock=clock, profiled=True, n=1, resolution_s=_RESOLUTION_S)
-
-
-def _passes(capture: Capture) -> float | None:
-    """Return executed element-passes, ``None`` where instructions do not tell."""
-    from roofline.work.captured import executed_work
-
-    if not capture.has("instructions"):
-        return None
-    try:
-        return executed_work(capture).element_passes or None
-    except RooflineError:
-        return None
 
 
 def _uses(capture: Capture, total: float | None) -> tuple[Use, ...]:
@@ -198,74 +172,57 @@ def _counts(summary: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-def _hardware(capture: Capture, options: Options) -> tuple[Hardware | None, tuple[str, ...]]:
-    """Return the hardware: one working core where events tell of it, else the logical core."""
-    from roofline.captures.hardware import hardware_of
-    from roofline.hardware.load import load_hardware
-
-    cores = 1 if capture.has("instructions") or capture.has("dma") else None
-    try:
-        found = hardware_of(capture, options.hardware, working_cores=cores)
-    except CaptureError:
-        return None, ("the capture does not say which chip it is from: no roofs, no verdict",)
-    if options.lnc is not None and options.lnc != found.lnc:
-        found = load_hardware(found.name, lnc=options.lnc, working_cores=cores)
-    return found, ()
-
-
-def _floor(summary: Mapping[str, Any], hardware: Hardware | None) -> tuple[float | None, str]:
-    """Return the time in s that the counted work needs at the theoretical roofs, and its name."""
-    if hardware is None:
-        return None, ""
-    terms = {}
-    flops = _number(summary, "adjusted_hardware_flops")
-    if flops:
-        terms["FLOP"] = flops / hardware.tensor_peak("bf16").value
-    moved = _moved(summary)
-    if moved:
-        terms["bytes"] = moved / hardware.memory_ceiling("theoretical").value
-    if not terms:
-        return None, ""
-    return max(terms.values()), f"counted {' and '.join(terms)} at their roofs"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judged:
-    """Verdict, findings and throttling of a capture, as far as they are known."""
+    """What the report of a capture says: placement, verdict and findings; its clock, throttling."""
 
+    observed: Observed
     clock: str = ""
-    verdict: str = ""
-    weak: bool = False
     throttled_s: float | None = None
-    findings: Mapping[str, str] | None = None
-    notes: tuple[str, ...] = ()
 
 
-def _judge(capture: Capture, hardware: Hardware | None, options: Options) -> _Judged:
-    from roofline.analysis.findings.registry import find
-    from roofline.analysis.findings.scene import scene_of
-    from roofline.analysis.from_capture import evidence_from_capture
-    from roofline.analysis.from_summary import evidence_from_summary
-    from roofline.analysis.verdict import decide
+def _judge(capture: Capture, name: str, options: Options) -> _Judged:
+    from roofline.study.captured import capture_findings, capture_hardware, capture_row
+    from roofline.study.study import Variant
 
-    if hardware is None:
-        return _Judged()
     try:
-        if capture.has("instructions") or capture.has("dma"):
-            evidence = evidence_from_capture(capture, hardware, options.window)
-        else:
-            evidence = evidence_from_summary(capture.summary, hardware, window=options.window)
-        verdict = decide(evidence, options.preset)
-        found = find(scene_of(capture, hardware, options.window))
+        hardware = capture_hardware(capture, options.hardware, lnc=options.lnc)
+    except CaptureError:
+        note = "the capture does not say which chip it is from: no roofs, no verdict"
+        return _Judged(observed=Observed(kernel=name, notes=(note,)))
+    seen = Observed(
+        kernel=name,
+        bytes_per_s=hardware.memory_ceiling("theoretical").value,
+        hardware=hardware.name,
+        lnc=hardware.lnc,
+        working_cores=hardware.working_cores,
+    )
+    try:
+        row = capture_row(
+            capture,
+            hardware,
+            variant=Variant(name=name, title=name, mode="executed"),
+            window=options.window,
+            preset=options.preset,
+        )
+        found = capture_findings(capture, hardware, "", options.window)
     except RooflineError as error:
-        return _Judged(notes=(f"no verdict: {error}",))
-    throttled = evidence.resource("tensor").throttled
+        return _Judged(observed=replace(seen, notes=(f"no verdict: {error}",)))
+    placement, bound = row.placement, row.placement.bound
+    terms = [] if bound is None else [term for term, s in bound.terms_s.items() if s]
+    throttled = row.evidence.resource("tensor").throttled
     return _Judged(
-        clock=evidence.clock,
-        verdict=verdict.label,
-        weak=verdict.weak,
-        throttled_s=None if throttled is None else throttled * evidence.time_s,
-        findings={one.id: one.what for one in found},
+        observed=replace(
+            seen,
+            passes=placement.passes or None,
+            bound_s=bound.seconds if bound is not None and terms else None,
+            bound_what=f"lower bound ({', '.join(terms)})" if terms else "",
+            verdict=row.verdict.label,
+            verdict_weak=row.verdict.weak,
+            findings={one.id: one.what for one in found},
+        ),
+        clock=row.evidence.clock,
+        throttled_s=None if throttled is None else throttled * row.evidence.time_s,
     )
 
 
