@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from roofline.analysis.placement import usable_modes
+from roofline.clocks import CLOCK_LABELS
 from roofline.hardware.model import Hardware, Roof
 from roofline.plots.figure import Axis, Figure, Line, Point
 from roofline.plots.roofs import limits, roof_lines
@@ -50,12 +51,14 @@ def describe_roofline(result: StudyResult) -> Figure:
         lambda row: row.placement.flops_per_s or 0.0,
     )
     ridge = max(roof.value for roof in tensor) / hardware.memory_ceiling("theoretical").value
+    low, high = limits(
+        [*(point.x for point in points), *(x for one in context for x in one.x), ridge * 4]
+    )
     x = Axis(
         label="arithmetic intensity, all FLOP per HBM byte",
         unit="FLOP/B",
-        **_range(
-            [*(point.x for point in points), *(x for one in context for x in one.x), ridge * 4]
-        ),
+        low=low,
+        high=high,
     )
     rates = [*(point.y for point in points), *(y for one in context for y in one.y)]
     y = Axis(
@@ -103,10 +106,14 @@ def describe_engines(result: StudyResult) -> Figure:
     )
     ceiling = hardware.memory_ceiling("theoretical")
     ridges = [roof.value / ceiling.value for roof in engines]
+    low, high = limits(
+        [*(point.x for point in points), *(x for one in context for x in one.x), *ridges]
+    )
     x = Axis(
         label="element-passes per HBM byte",
         unit="pass/B",
-        **_range([*(point.x for point in points), *(x for one in context for x in one.x), *ridges]),
+        low=low,
+        high=high,
     )
     rates = [*(point.y for point in points), *(y for one in context for y in one.y)]
     top = max(roof.value for roof in engines)
@@ -135,11 +142,6 @@ def memory_roofs(hardware: Hardware) -> list[Roof]:
     ]
 
 
-def _range(values: Sequence[float]) -> dict[str, float]:
-    low, high = limits(values)
-    return {"low": low, "high": high}
-
-
 def _points(
     rows: Sequence[Row],
     x: Callable[[Row, str], float | None],
@@ -166,6 +168,9 @@ def _points(
                 y=rate,
                 shape=shapes[row.variant.name],
                 tone=row.verdict.resource,
+                group=row.key,
+                basis=main,
+                time_s=row.time_s,
                 detail=detail_of(row),
             )
         )
@@ -179,7 +184,10 @@ def _points(
                 shape=shapes[row.variant.name],
                 tone=row.verdict.resource,
                 hollow=True,
-                detail=(("bytes", f"{kind}, {format_count(placement.bytes[kind])} B"),),
+                group=row.key,
+                basis=kind,
+                time_s=row.time_s,
+                detail=(("at", f"{kind} bytes"), *detail_of(row)),
             )
             for kind, value in others.items()
         ]
@@ -217,16 +225,50 @@ def _gap(rows: Sequence[Row], points: Sequence[Point]) -> tuple[Line, ...]:
 
 
 def detail_of(row: Row) -> tuple[tuple[str, str], ...]:
-    """Return what a reader may want to know of a point, as (name, text)."""
-    placement = row.placement
-    return (
-        ("time", f"{format_time(row.time_s)} ({row.placement.clock})"),
-        ("verdict", row.verdict.label),
-        *((f"{kind} bytes", f"{format_count(moved)} B") for kind, moved in placement.bytes.items()),
-        ("FLOP", format_count(placement.flops)),
-        ("element-passes", format_count(placement.passes)),
-        ("of the lower bound", f"{(placement.bound_fraction or 0) * 100:.3g} %"),
-    )
+    """Return every number of a point with its unit, source and quality, as (name, text)."""
+    placement, measured, verdict = row.placement, row.measurement, row.verdict
+    repeats = "" if measured.n is None else f", {measured.n} repeats"
+    source = f"measured, {measured.source}; clock {measured.clock_quality}"
+    counted = f"counted, mode {row.work.mode}"
+    found: list[tuple[str, str]] = [
+        (
+            "time",
+            f"{format_time(row.time_s)}; {CLOCK_LABELS[placement.clock]}{repeats}; {source}",
+        ),
+        ("verdict", verdict.label + (" (weak)" if verdict.weak else "")),
+    ]
+    if verdict.margin_words:
+        found.append(("margin", verdict.margin_words))
+    for kind, moved in placement.bytes.items():
+        how = "measured, counters" if kind == "measured" else counted
+        found.append((f"{kind} bytes", f"{format_count(moved)} B; {how}"))
+        intensity = placement.intensity(kind)
+        if intensity is not None:
+            found.append((f"intensity, {kind}", f"{intensity:.4g} FLOP/B; derived"))
+    found += [
+        ("FLOP", f"{format_count(placement.flops)}; {counted}"),
+        ("element-passes", f"{format_count(placement.passes)}; {counted}"),
+    ]
+    if placement.flops_per_s:
+        found.append(("achieved", f"{format_rate(placement.flops_per_s, 'FLOP/s')}; derived"))
+    if placement.passes_per_s:
+        found.append(("passes", f"{format_rate(placement.passes_per_s, 'pass/s')}; derived"))
+    rate = placement.bytes_per_s(placement.byte_kind)
+    if rate:
+        found.append(
+            ("bandwidth", f"{format_rate(rate, 'B/s')} of {placement.byte_kind} bytes; derived")
+        )
+    pair = placement.headline
+    if pair is not None:
+        roofs = (
+            f"{roof.name} {format_rate(roof.value, roof.unit)} ({roof.kind}, {roof.quality})"
+            for roof in (pair.memory, pair.compute)
+        )
+        found.append(("roofs", ", ".join(roofs)))
+    if placement.bound_s:
+        share = f"{(placement.bound_fraction or 0) * 100:.3g} % of the time"
+        found.append(("lower bound", f"{format_time(placement.bound_s)}, {share}; derived"))
+    return tuple(found)
 
 
 def _context(

@@ -58,6 +58,9 @@ def _point(row: Row, shape: int, *, named: bool) -> Point:
         y=row.placement.bytes_per_s("minimal") or 0.0,
         shape=shape,
         tone=row.verdict.resource,
+        group=row.key,
+        basis="minimal",
+        time_s=row.time_s,
         detail=detail_of(row),
     )
 

@@ -11,12 +11,13 @@ __all__ = ["Axis", "Figure", "Line", "Point", "Span", "figure_rows"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """A logarithmic axis with its limits; values are in the SI base ``unit``."""
+    """An axis with its limits; values are in the SI base ``unit``, ``scale`` is log or linear."""
 
     label: str
     unit: str
     low: float
     high: float
+    scale: str = "log"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +39,16 @@ class Line:
     dtype: str = ""
     binding: bool = False
     source: str = ""
+    quality: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """A variant at one intensity: ``shape`` by variant, ``tone`` by what binds it.
 
-    ``hollow`` points are of context or at another way to count bytes. ``detail`` is what a reader
-    may want to know of the point, as (name, text).
+    ``hollow`` points are of context or at another way to count bytes. ``group`` names the time
+    that points at different bytes share, ``basis`` how bytes are counted, ``time_s`` how long it
+    took. ``detail`` is what a reader may want to know of the point, as (name, text).
     """
 
     key: str
@@ -55,6 +58,9 @@ class Point:
     shape: int = 0
     tone: str = "unknown"
     hollow: bool = False
+    group: str = ""
+    basis: str = ""
+    time_s: float = 0.0
     detail: tuple[tuple[str, str], ...] = ()
 
 

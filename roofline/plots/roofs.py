@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from roofline.hardware.model import Roof
+from roofline.hardware.model import Hardware, Roof
 from roofline.plots.figure import Axis, Line
 from roofline.units import format_rate
 
-__all__ = ["limits", "memory_label", "roof_lines"]
+__all__ = ["every_roof", "limits", "memory_label", "roof_lines"]
 
 _MOST_NAMES = 3  # of roofs that share a line
-_KIND_ORDER = ("theoretical", "sustained", "measured")
+_KIND_ORDER = ("theoretical", "sustained", "measured", "vendor")
 
 
 def limits(
@@ -45,6 +46,7 @@ def roof_lines(
                 resource=roof.resource,
                 binding=roof == binding,
                 source=roof.source,
+                quality=roof.quality,
             )
         )
     for value, roofs in _by_value(compute).items():
@@ -63,9 +65,33 @@ def roof_lines(
                 resource=roofs[0].resource,
                 dtype=roofs[0].dtype,
                 source=roofs[0].source,
+                quality=roofs[0].quality,
             )
         )
     return tuple(lines)
+
+
+def every_roof(hardware: Hardware, unit: str, x: Axis) -> tuple[Line, ...]:
+    """Return a line for every roof of a hardware that has a place on a plane of ``unit`` a second.
+
+    For a page, where a reader chooses among them: nothing is left out and none share a line.
+    ``unit`` is ``FLOP`` or ``pass``.
+    """
+    wanted = "FLOP/s" if unit == "FLOP" else "element/s"
+    compute = [roof for roof in hardware.roofs() if roof.unit == wanted]
+    memory = hardware.memory_roofs()
+    binding = hardware.memory_ceiling("theoretical")
+    lines = roof_lines([compute[0]], memory, x, binding)[: len(memory)]
+    top = max(roof.value for roof in compute)
+    stretched = [
+        replace(line, x=(line.x[0], end), y=(line.y[0], line.y[0] / line.x[0] * end))
+        for line in lines
+        if (end := min(x.high, top * line.x[0] / line.y[0]))
+    ]
+    for roof in compute:
+        level = roof_lines([roof], memory, x, binding)[len(memory) :]
+        stretched += level
+    return tuple(stretched)
 
 
 def memory_label(roof: Roof) -> str:

@@ -1,35 +1,121 @@
-"""Blocks as one HTML page that needs no other file and no network."""
+"""Blocks and interactive figures as one HTML page that needs no other file and no network."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from roofline import __version__
 from roofline.report.blocks import Block, Bullets, Entries, FigureBlock, Heading, Paragraph, Table
+from roofline.report.panels import Panel
 
 __all__ = ["to_html"]
 
-_TEMPLATES = Path(__file__).parent / "templates"
-_ID = re.compile(r'(\bid="|url\(#|xlink:href="#|href="#)')
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+_ID: Final = re.compile(r'(\bid="|url\(#|xlink:href="#|href="#)')
+_ROWS: Final = 100  # of a table that are in the page as HTML; the script shows the others
+_UNSAFE: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028",
+                  "\u2029": "\\u2029"}  # fmt: skip
 
 
-def to_html(title: str, blocks: Sequence[Block], svgs: Mapping[str, str]) -> str:
-    """Return the page; ``svgs`` maps the stems of figure blocks to SVG texts of our own drawing."""
+def to_html(
+    title: str,
+    blocks: Sequence[Block],
+    *,
+    panels: Sequence[Panel] = (),
+    svgs: Mapping[str, str] | None = None,
+) -> str:
+    """Return the page.
+
+    A figure block becomes the panel of its key, or the SVG text of our own drawing in ``svgs``
+    by its stem; where there is neither it is left out. Everything else is escaped.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    from roofline.plots.page.document import document_json, library_script
+    from roofline.plots.page.theme import PALETTES
 
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    page = environment.get_template("page.html")
-    return page.render(title=title, blocks=[_plain(block, svgs) for block in blocks])
+    document, roots = document_json([plot for panel in panels for plot, _, _ in panel.plots])
+    shown = {panel.key: panel for panel in panels}
+    plain = [_plain(block, shown, svgs or {}) for block in blocks]
+    kept = [block for block in plain if block]
+    sections = _sections(kept)
+    data = {
+        "palettes": PALETTES,
+        "document": document,
+        "roots": roots,
+        "panels": {panel.key: {"kind": panel.kind, **panel.data} for panel in panels},
+        "tables": _rests(kept),
+    }
+    return environment.get_template("page.html").render(
+        title=title,
+        version=__version__,
+        sections=sections,
+        style=Markup((_TEMPLATES / "page.css").read_text(encoding="utf-8")),
+        library=Markup(_in_script(library_script())) if panels else "",
+        scripts=[
+            Markup(_in_script((_TEMPLATES / name).read_text(encoding="utf-8")))
+            for name in ("tables.js", "plots.js", "page.js")
+        ],
+        data=Markup(script_json(data)),
+    )
 
 
-def _plain(block: Block, svgs: Mapping[str, str]) -> dict[str, Any]:
+def script_json(data: Any) -> str:
+    """Return JSON that is inert inside a script element, whatever texts it holds."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character, escape in _UNSAFE.items():
+        text = text.replace(character, escape)
+    return text
+
+
+def _in_script(code: str) -> str:
+    """Return our own or the library's code such that nothing in it ends its script element."""
+    return re.sub(r"</(?=script)", r"<\\/", code, flags=re.IGNORECASE).replace("<!--", "<\\!--")
+
+
+def _sections(blocks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return blocks by section: what comes before the first heading of level 2, then one each."""
+    sections: list[dict[str, Any]] = [{"id": "top", "title": "", "blocks": []}]
+    used: set[str] = {"top"}
+    for block in blocks:
+        if block["kind"] == "Heading" and block["level"] == 2:
+            base = re.sub(r"[^a-z0-9]+", "-", block["text"].lower()).strip("-")[:40] or "section"
+            name, number = base, 2
+            while name in used:
+                name, number = f"{base}-{number}", number + 1
+            used.add(name)
+            sections.append({"id": name, "title": block["text"], "blocks": []})
+        else:
+            sections[-1]["blocks"].append(block)
+    return [one for one in sections if one["blocks"]]
+
+
+def _rests(blocks: Sequence[dict[str, Any]]) -> list[list[tuple[str, ...]]]:
+    """Number the tables, and return the rows of each that are not in the page as HTML."""
+    rests: list[list[tuple[str, ...]]] = []
+    for block in blocks:
+        if block["kind"] == "Table":
+            block["number"] = len(rests)
+            rests.append(block.pop("rest"))
+    return rests
+
+
+def _plain(
+    block: Block, panels: Mapping[str, Panel], svgs: Mapping[str, str]
+) -> dict[str, Any] | None:
     kind = type(block).__name__
     match block:
         case Heading():
@@ -39,12 +125,18 @@ def _plain(block: Block, svgs: Mapping[str, str]) -> dict[str, Any]:
         case Bullets() | Entries():
             return {"kind": kind, "entries": block.items}
         case FigureBlock():
+            if block.stem in panels:
+                return {"kind": "Panel", "alt": block.alt, "panel": panels[block.stem]}
+            if block.stem not in svgs:
+                return None
             return {"kind": kind, "alt": block.alt, "svg": _inline(block.stem, svgs[block.stem])}
         case Table():
             return {
                 "kind": kind,
                 "columns": block.columns,
-                "rows": block.rows,
+                "rows": block.rows[:_ROWS],
+                "rest": list(block.rows[_ROWS:]),
+                "total": len(block.rows),
                 "numeric": block.numeric,
                 "note": block.note,
             }

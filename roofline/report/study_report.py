@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from roofline.plots.describe import describe_engines, describe_roofline
 from roofline.plots.describe_ladder import describe_ladder
 from roofline.plots.describe_sizes import describe_sizes
 from roofline.plots.figure import Figure
-from roofline.report.blocks import FigureBlock
+from roofline.report.blocks import Block, FigureBlock
 from roofline.report.data import figures_json, points_csv, study_json, to_json
 from roofline.report.html import to_html
 from roofline.report.markdown import to_markdown
+from roofline.report.panels import panel_of
 from roofline.report.study_blocks import study_blocks
 from roofline.report.write import write_folder
 from roofline.study.evaluate import StudyResult
 
-__all__ = ["study_figures", "write_study_report"]
+__all__ = ["study_figures", "study_page", "write_study_report"]
 
 
 def study_figures(result: StudyResult) -> tuple[Figure, ...]:
@@ -39,12 +41,7 @@ def write_study_report(result: StudyResult, folder: Path) -> tuple[Path, ...]:
     from roofline.plots.draw import save
 
     figures = study_figures(result)
-    stems = {figure.key for figure in figures}
-    blocks = [
-        block
-        for block in study_blocks(result)
-        if not isinstance(block, FigureBlock) or block.stem in stems
-    ]
+    blocks = _blocks(result, figures)
 
     def fill(scratch: Path) -> None:
         for figure in figures:
@@ -54,13 +51,28 @@ def write_study_report(result: StudyResult, folder: Path) -> tuple[Path, ...]:
             "report.json": to_json(study_json(result)),
             "points.csv": points_csv(result),
             "figures.json": figures_json(figures),
-            "index.html": to_html(
-                result.study.title,
-                blocks,
-                {stem: (scratch / f"{stem}.svg").read_text(encoding="utf-8") for stem in stems},
-            ),
+            "index.html": study_page(result, figures, blocks),
         }
         for name, text in texts.items():
             (scratch / name).write_text(text, encoding="utf-8", newline="\n")
 
     return write_folder(folder, fill)
+
+
+def study_page(
+    result: StudyResult, figures: Sequence[Figure] | None = None, blocks: Sequence[Block] = ()
+) -> str:
+    """Return the interactive page of a result, as one text that needs no other file."""
+    figures = study_figures(result) if figures is None else figures
+    panels = [panel_of(figure, result.hardware) for figure in figures]
+    return to_html(result.study.title, blocks or _blocks(result, figures), panels=panels)
+
+
+def _blocks(result: StudyResult, figures: Sequence[Figure]) -> list[Block]:
+    """Return the blocks of the report, without figures that this result has not."""
+    stems = {figure.key for figure in figures}
+    return [
+        block
+        for block in study_blocks(result)
+        if not isinstance(block, FigureBlock) or block.stem in stems
+    ]

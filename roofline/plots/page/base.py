@@ -1,0 +1,111 @@
+"""What every Bokeh plot of the page shares: axes, tools, and calls to the page's script."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from roofline.plots.figure import Axis
+from roofline.plots.page.theme import colour
+
+if TYPE_CHECKING:
+    from bokeh.models import Range1d
+    from bokeh.plotting import figure as Plot
+
+__all__ = ["FONT", "add_hover", "empty_plot", "to_range"]
+
+FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif'
+"""The font of the page, for texts on a canvas."""
+
+# ticks in SI prefixes, and one text for axes of every unit
+_TICKS = """
+    if (tick === 0) return '0' + suffix
+    const power = Math.floor(Math.log10(Math.abs(tick)) + 1e-9)
+    const step = Math.max(-5, Math.min(6, Math.floor(power / 3)))
+    const prefix = ['f', 'p', 'n', 'µ', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'][step + 5]
+    const value = +(tick / Math.pow(1000, step)).toPrecision(3)
+    return prefixed ? value + ' ' + prefix + suffix : String(+tick.toPrecision(3))
+"""
+
+
+def to_range(axis: Axis) -> Range1d:
+    """Return the range of an axis; plots that share it zoom together."""
+    from bokeh.models import Range1d
+
+    return Range1d(axis.low, axis.high, reset_start=axis.low, reset_end=axis.high)
+
+
+def empty_plot(
+    name: str, x: Axis, y: Axis | None, *, x_range: Any = None, y_range: Any = None, height: int
+) -> Plot:
+    """Return a plot without marks. ``y_range`` replaces the axis ``y`` for rows of labels."""
+    from bokeh.models import BoxZoomTool, PanTool, ResetTool, WheelZoomTool
+    from bokeh.plotting import figure
+
+    plot = figure(
+        name=name,
+        x_axis_type=x.scale,
+        y_axis_type="auto" if y is None else y.scale,
+        x_range=x_range or to_range(x),
+        y_range=y_range if y is None else to_range(y),
+        height=height,
+        sizing_mode="stretch_width",
+        toolbar_location=None if y is None else "above",
+        tools=[BoxZoomTool(), PanTool(), WheelZoomTool(), ResetTool()] if y is not None else [],
+        min_width=240,
+        min_border_right=12,
+        outline_line_color=None,
+        background_fill_color=None,
+        border_fill_color=None,
+        lod_threshold=None,
+    )
+    plot.toolbar.logo = None
+    if y is not None:
+        plot.toolbar.active_drag = plot.select_one(BoxZoomTool)
+    _axis(plot.xaxis[0], x)
+    if y is not None:
+        _axis(plot.yaxis[0], y)
+    for grid in plot.grid:
+        grid.grid_line_color = colour("grid")
+        grid.minor_grid_line_color = None
+    return plot
+
+
+def _axis(model: Any, axis: Axis) -> None:
+    from bokeh.models import BasicTicker, CustomJSTickFormatter, LogTicker
+
+    prefixed = axis.unit not in ("FLOP/B", "pass/B", "%", "")
+    suffix = {"s": "s", "%": " %"}.get(axis.unit, "")
+    model.formatter = CustomJSTickFormatter(
+        args={"prefixed": prefixed, "suffix": suffix}, code=_TICKS
+    )
+    if axis.scale == "log":
+        short = math.log10(axis.high / axis.low) < 2.5
+        model.ticker = LogTicker(desired_num_ticks=8, num_minor_ticks=0, mantissas=[1, 2, 5])
+        if not short:
+            model.ticker = LogTicker(desired_num_ticks=12, num_minor_ticks=0, mantissas=[1])
+    else:
+        model.ticker = BasicTicker(desired_num_ticks=7, num_minor_ticks=0)
+    unit = "" if axis.unit in ("s", "%", "") else f", {axis.unit}"
+    model.axis_label = f"{axis.label}{unit}"
+    model.axis_label_text_font_style = "normal"
+    model.axis_label_text_font_size = "12px"
+    model.axis_label_text_font = model.major_label_text_font = FONT
+    model.major_label_text_font_size = "12px"
+    model.minor_tick_line_color = None
+    model.axis_line_color = colour("muted")
+    model.major_tick_line_color = colour("muted")
+
+
+def add_hover(plot: Plot, *renderers: Any, select: Any = None) -> None:
+    """Tell the page's script what is under the pointer, and which of ``select`` was clicked."""
+    from bokeh.models import CustomJS, HoverTool, TapTool
+
+    tell = CustomJS(args={"plot": plot}, code="window.rooflinePage.hover(plot.name, cb_data)")
+    plot.add_tools(HoverTool(renderers=list(renderers), tooltips=None, callback=tell))
+    if select is not None:
+        pick = CustomJS(
+            args={"plot": plot},
+            code="window.rooflinePage.pick(plot.name, cb_data.source)",
+        )
+        plot.add_tools(TapTool(renderers=[select], callback=pick))
