@@ -106,7 +106,7 @@ def test_the_page_stands_alone(fresh: Path) -> None:
     assert all(link.startswith("#") for link in page.links)
     assert len(page.ids) == len(set(page.ids))
     assert {link[1:] for link in page.links} <= set(page.ids)
-    assert text.count("<svg") == (4 if fresh.name == "rmsnorm-2048xK" else 3)
+    assert text.count('data-panel="') == (4 if fresh.name == "rmsnorm-2048xK" else 3)
     assert len(text) < 2_000_000
 
 

@@ -32,7 +32,7 @@ def to_range(axis: Axis) -> Range1d:
     """Return the range of an axis; plots that share it zoom together."""
     from bokeh.models import Range1d
 
-    return Range1d(axis.low, axis.high, reset_start=axis.low, reset_end=axis.high)
+    return Range1d(start=axis.low, end=axis.high, reset_start=axis.low, reset_end=axis.high)
 
 
 def empty_plot(
@@ -42,16 +42,17 @@ def empty_plot(
     from bokeh.models import BoxZoomTool, PanTool, ResetTool, WheelZoomTool
     from bokeh.plotting import figure
 
+    box = BoxZoomTool()
+    kinds: dict[str, Any] = {"x_axis_type": x.scale, "y_axis_type": y.scale if y else "auto"}
     plot = figure(
+        **kinds,
         name=name,
-        x_axis_type=x.scale,
-        y_axis_type="auto" if y is None else y.scale,
         x_range=x_range or to_range(x),
         y_range=y_range if y is None else to_range(y),
         height=height,
         sizing_mode="stretch_width",
         toolbar_location=None if y is None else "above",
-        tools=[BoxZoomTool(), PanTool(), WheelZoomTool(), ResetTool()] if y is not None else [],
+        tools=[box, PanTool(), WheelZoomTool(), ResetTool()] if y is not None else [],
         min_width=240,
         min_border_right=12,
         outline_line_color=None,
@@ -61,7 +62,7 @@ def empty_plot(
     )
     plot.toolbar.logo = None
     if y is not None:
-        plot.toolbar.active_drag = plot.select_one(BoxZoomTool)
+        plot.toolbar.active_drag = box
     _axis(plot.xaxis[0], x)
     if y is not None:
         _axis(plot.yaxis[0], y)
