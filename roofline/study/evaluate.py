@@ -174,7 +174,36 @@ def _rows(
                 verdict=decide(evidence, preset),
             )
         )
+    found += _captured(study, hardware, preset, window, trust=trust)
     return tuple(found)
+
+
+def _captured(
+    study: Study, hardware: Hardware, preset: str, window: str, *, trust: bool
+) -> list[Row]:
+    """Return a row for each capture of the study, joined with the work of its variant."""
+    if not study.captures:
+        return []
+    from roofline.captures.registry import open_capture
+    from roofline.study.captured import capture_hardware, capture_row
+
+    rows = []
+    for ref in study.captures:
+        capture, variant = open_capture(ref.path), study.variant(ref.variant)
+        rows.append(
+            capture_row(
+                capture,
+                capture_hardware(capture, hardware.name, lnc=hardware.lnc),
+                variant=variant,
+                config=ref.config,
+                source=ref.source,
+                label=ref.label or ref.path.name,
+                window=window,
+                preset=preset,
+                work=work_of(study, variant, ref.config, trust=trust),
+            )
+        )
+    return rows
 
 
 def _evidence(measurement: Measurement, placement: Placement, window: str) -> Evidence:

@@ -127,6 +127,45 @@ def test_incomplete_questions(
     assert captured.err.count("\n") == 1
 
 
+def test_captures_of_a_study_are_rows_with_the_work_of_their_variant(
+    summary: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "run.json").write_text(summary.read_text("utf-8"), "utf-8")
+    (folder / "study.toml").write_text(
+        """\
+schema_version = 1
+name = "mine"
+title = "A capture in a study"
+op = "rmsnorm"
+hardware = ["trn2"]
+
+[[config]]
+params = { rows = 512, cols = 3072 }
+dtype = "bf16"
+
+[sources.me]
+title = "measured here"
+
+[[variant]]
+name = "fused"
+mode = "fused"
+
+[[variant.capture]]
+path = "run.json"
+source = "me"
+""",
+        "utf-8",
+    )
+    (row,) = of(folder).rows
+    assert row.measurement.key == "fused, run.json"
+    assert row.verdict.resource == "scalar"
+    assert row.work.minimal_bytes == 2 * (2 * 512 * 3072 + 3072)
+    assert row.work.measured_bytes == 6291456
+    assert run("report", str(folder), "-o", str(tmp_path / "out")) == 0
+
+
 def test_a_file_that_is_no_capture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = tmp_path / "bad.bin"
     bad.write_bytes(b"\0\1\2 nothing")
