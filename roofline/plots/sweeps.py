@@ -174,11 +174,11 @@ def _maps(
             codes = plane["bound"].values
             present |= {int(code) for code in np.unique(codes) if code >= 0}
             _bound_cells(axes, x, y, codes)
-        _crossing_lines(axes, key, down, across, crossings)
         axes.set_xscale("log", base=2)
         axes.set_yscale("log", base=2)
         axes.set_xlim(x[0], x[-1])
         axes.set_ylim(y[0], y[-1])
+        _crossing_lines(axes, key, down, across, crossings)
         _ticks(axes, "x", plane[across].values)
         _ticks(axes, "y", plane[down].values)
         axes.set_xlabel(across)
@@ -241,23 +241,31 @@ def _crossing_lines(
     across: str,
     crossings: Sequence[Crossing],
 ) -> None:
-    own = [
-        c
-        for c in crossings
-        if c[0] == across and all(c[1].get(name) == value for name, value in key.items())
-    ]
-    own.sort(key=lambda c: c[1][down])
-    for change in sorted({c[1].get("change", "") for c in own}):
-        line = [c for c in own if c[1].get("change", "") == change]
-        y = [c[1][down] for c in line]
-        axes.plot([c[2] for c in line], y, color=style.INK, linewidth=1.6)
-        low = [c[3] if c[3] is not None else c[2] for c in line]
-        high = [c[4] if c[4] is not None else axes.get_xlim()[1] for c in line]
-        if len(line) > 1 and (low != high):
-            axes.fill_betweenx(
-                y, low, high, facecolor="none", edgecolor=style.INK, hatch="////", linewidth=0.0,
-                alpha=0.35,
-            )  # fmt: skip
+    for along, other in ((across, down), (down, across)):
+        own = [
+            c
+            for c in crossings
+            if c[0] == along and all(c[1].get(name) == value for name, value in key.items())
+        ]
+        own.sort(key=lambda c: c[1][other])
+        for change in dict.fromkeys(c[1].get("change", "") for c in own):
+            line = [c for c in own if c[1].get("change", "") == change]
+            _crossing_line(axes, line, other, sideways=along == down)
+
+
+def _crossing_line(axes: Axes, line: Sequence[Crossing], other: str, *, sideways: bool) -> None:
+    """Draw one solved change of bound, and its span over the published floors."""
+    places = [c[1][other] for c in line]
+    sizes = [c[2] for c in line]
+    end = (axes.get_ylim() if sideways else axes.get_xlim())[1]
+    low = [c[3] if c[3] is not None else c[2] for c in line]
+    high = [c[4] if c[4] is not None else end for c in line]
+    x, y = (places, sizes) if sideways else (sizes, places)
+    axes.plot(x, y, color=style.INK, linewidth=1.6)
+    if len(line) > 1 and low != high:
+        fill = axes.fill_between if sideways else axes.fill_betweenx
+        fill(places, low, high, facecolor="none", edgecolor=style.INK, hatch="////", linewidth=0.0,
+             alpha=0.35)  # fmt: skip
 
 
 def _trajectory(data: xr.Dataset, along: str, sizes: Sequence[str], title: str) -> Canvas:
