@@ -64,6 +64,6 @@ def test_long_names_keep_both_ends(text: str, limit: int) -> None:
     if len(clean) <= limit:
         assert short == clean
     else:
-        head, _, tail = short.partition("…")
-        assert clean.startswith(head)
-        assert clean.endswith(tail)
+        # the name may hold the mark itself: one of the marks is the cut
+        cuts = [at for at, letter in enumerate(short) if letter == "…"]
+        assert any(clean.startswith(short[:at]) and clean.endswith(short[at + 1 :]) for at in cuts)
