@@ -110,13 +110,20 @@ def _ops(root: Path, run: Run) -> tuple[OpTime, ...]:
 
 
 def _captures(root: Path, study: Study, run: Run) -> list[CaptureRef]:
-    if run.variant not in {variant.name for variant in study.variants}:
+    """Return the device trace of a run that is one launch of one program: the variant's work.
+
+    Of a run with several launches each trace holds a part of the work, and no capture is named.
+    """
+    known = run.variant in {variant.name for variant in study.variants}
+    full = [path for path in run.device_traces if (root / path).stat().st_size]
+    if not known or run.launches != 1 or len(full) != 1:
         return []
-    paths = [run.trace, *run.device_traces]
     return [
         CaptureRef(
-            variant=run.variant, config=_config(run), path=root / path, source=_KEY, label=path
+            variant=run.variant,
+            config=_config(run),
+            path=root / full[0],
+            source=_KEY,
+            label=full[0],
         )
-        for path in paths
-        if path
     ]
