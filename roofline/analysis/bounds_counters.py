@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from roofline.analysis.bounds import Busy, Times, bounds_of
 from roofline.analysis.bounds_inputs import bounds, dma_rate
+from roofline.analysis.totals import active_times, body_time, total_time
 from roofline.captures.capture import Capture
-from roofline.engines import COMPUTE_ENGINES
 from roofline.errors import CaptureError, QueryError
 from roofline.hardware.model import Hardware
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["bounds_from_counters", "capture_bounds", "summary_active_s"]
+__all__ = ["bounds_from_counters", "capture_bounds"]
 
 
 def capture_bounds(
@@ -36,16 +36,11 @@ def capture_bounds(
     if window not in ("body", "total"):
         raise QueryError(f"window {window!r}: a summary has only body and total")
     summary = capture.summary
-    total = summary.get("total_time")
-    if not total:
+    total = total_time(summary)
+    if total is None:
         raise CaptureError(f"{capture.path}: a summary without a positive total_time")
-    active = {
-        name: float(value)
-        for name in (*COMPUTE_ENGINES, "dma")
-        if (value := summary_active_s(summary, name)) is not None
-    }
-    body = summary_active_s(summary, "total")
-    length = body if window == "body" and body else float(total)
+    body = body_time(summary)
+    length = body if window == "body" and body is not None else total
     adjusted = "adjusted_hardware_flops" in summary
     prefix = "adjusted_" if adjusted else ""
     moved = summary.get("dma_transfer_total_bytes") or None
@@ -54,24 +49,15 @@ def capture_bounds(
     return bounds_from_counters(
         hardware,
         total_s=length,
-        active_s=active,
+        active_s=active_times(summary),
         dma_bytes=moved,
         necessary_bytes=summary.get("inputs_outputs_weights_size_bytes") or None,
         flops=summary.get(f"{prefix}hardware_flops"),
         transpose_flops=summary.get(f"{prefix}transpose_flops", 0.0),
         roofs=roofs,
-        start_up_s=float(total) - length,
+        start_up_s=total - length,
         attrs={"capture": str(capture.path), "core": "merged", "window": window},
     )
-
-
-def summary_active_s(summary: Mapping[str, Any], name: str) -> float | None:
-    """Return the active time in s of an engine, ``dma`` or ``total``, from it or its share."""
-    field = f"{name}_active_time" if name in ("dma", "total") else f"{name}_engine_active_time"
-    if field in summary:
-        return float(summary[field])
-    share, total = summary.get(f"{field}_percent"), summary.get("total_time")
-    return None if share is None or not total else float(share) * float(total)
 
 
 def bounds_from_counters(

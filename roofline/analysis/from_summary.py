@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from roofline.analysis.evidence import Evidence, ResourceEvidence
 from roofline.analysis.from_time import reachable_rate
+from roofline.analysis.totals import active_times, body_time, number, total_time
 from roofline.engines import COMPUTE_ENGINES
 from roofline.errors import CaptureError
 from roofline.hardware.model import Hardware
 
-__all__ = ["body_time", "evidence_from_summary"]
+__all__ = ["evidence_from_summary"]
 
 
 def evidence_from_summary(
@@ -27,26 +27,27 @@ def evidence_from_summary(
     ``total_time``). For the body, ``total_active_time`` stands in for its length; where it is
     absent the total has to do. Raises ``CaptureError`` without a ``total_time``.
     """
-    total = _number(summary, "total_time")
-    if total is None or total <= 0:
-        raise CaptureError(f"a summary without a positive total_time: {total}")
+    total = total_time(summary)
+    if total is None:
+        raise CaptureError("a summary without a positive total_time")
     body = body_time(summary)
     use_body = window == "body" and body is not None
     length = body if use_body and body is not None else total
+    times = active_times(summary)
     resources = []
     for engine in COMPUTE_ENGINES:
-        active = _seconds(summary, f"{engine}_engine_active_time", total)
+        active = times.get(engine)
         rate = None
         if engine == "tensor":
-            rate = _number(summary, "hfu_estimated_percent")
-            rate = _number(summary, "mfu_estimated_percent") if rate is None else rate
+            rate = number(summary, "hfu_estimated_percent")
+            rate = number(summary, "mfu_estimated_percent") if rate is None else rate
             # the vendor divides by one core's peak whatever the number of cores
             rate = None if rate is None else rate * total / length
         if active is not None or rate is not None:
             resources.append(
                 ResourceEvidence(resource=engine, active=_fraction(active, length), rate=rate)
             )
-    resources += _memory(summary, hardware, total, length)
+    resources += _memory(summary, times.get("dma"), hardware, total, length)
     fixed = None
     if not use_body and body is not None:
         fixed = (total - body, total - body)
@@ -66,17 +67,15 @@ def evidence_from_summary(
     )
 
 
-def body_time(summary: Mapping[str, float]) -> float | None:
-    """Return ``total_active_time`` in s, or ``None`` where the summary has none."""
-    total = _number(summary, "total_time")
-    return None if total is None else _seconds(summary, "total_active_time", total)
-
-
 def _memory(
-    summary: Mapping[str, float], hardware: Hardware, total: float, length: float
+    summary: Mapping[str, float],
+    dma_s: float | None,
+    hardware: Hardware,
+    total: float,
+    length: float,
 ) -> list[ResourceEvidence]:
     """Return DMA activity, and the rate of the memory ceiling that binds."""
-    active = _fraction(_seconds(summary, "dma_active_time", total), length)
+    active = _fraction(dma_s, length)
     moved = _bytes(summary, hardware, total)
     found = {} if active is None else {"dma": ResourceEvidence(resource="dma", active=active)}
     if moved is not None:
@@ -94,27 +93,12 @@ def _memory(
 
 def _bytes(summary: Mapping[str, float], hardware: Hardware, total: float) -> float | None:
     """Return HBM bytes, or those that MBU stands for: a share of one stack over the total."""
-    read, write = _number(summary, "hbm_read_bytes"), _number(summary, "hbm_write_bytes")
+    read, write = number(summary, "hbm_read_bytes"), number(summary, "hbm_write_bytes")
     if read is not None and write is not None:
         return read + write
-    share = _number(summary, "mbu_estimated_percent")
+    share = number(summary, "mbu_estimated_percent")
     return None if share is None else share * hardware.memory_ceiling("vendor").value * total
-
-
-def _seconds(summary: Mapping[str, float], field: str, total: float) -> float | None:
-    """Return a time field in s, from itself or from its fraction of the total."""
-    value = _number(summary, field)
-    if value is not None:
-        return value
-    share = _number(summary, f"{field}_percent")
-    return None if share is None else share * total
 
 
 def _fraction(seconds: float | None, length: float) -> float | None:
     return None if seconds is None else seconds / length
-
-
-def _number(summary: Mapping[str, float], field: str) -> float | None:
-    """Return a field as a number; NaN and absence both mean not known."""
-    value = summary.get(field)
-    return None if value is None or math.isnan(value) else float(value)

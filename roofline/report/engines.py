@@ -15,7 +15,7 @@ from roofline.units import format_si, format_time
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["busy_text", "engines_text"]
+__all__ = ["busy_text", "engines_text", "totals_text"]
 
 _PS: Final = 1e12
 _GROUPS_SHOWN: Final = 30
@@ -87,6 +87,72 @@ def busy_text(busy: xr.Dataset) -> str:
             *table(head, rows, left=2),
         ]
     )
+
+
+def totals_text(use: xr.Dataset) -> str:
+    """Return what a summary says of each engine, of DMA and of bytes; unknown is ``?``."""
+    at = use.attrs
+    what = [str(at["capture"]), str(at["format"])]
+    if "hardware" in at:
+        what.append(str(at["hardware"]))
+    lines = [
+        "  ".join(what),
+        f"window {at['window']} {format_time(at['window_s'])} of {format_time(at['total_s'])}",
+    ]
+    if at["window_note"]:
+        lines += wrap(str(at["window_note"]), 80)
+    cores = at.get("cores")
+    scope = "cores not known" if cores is None else "one core" if cores == 1 else f"{cores} cores"
+    note = f"totals of a summary, {scope}"
+    if cores != 1:
+        note += ": times are a union over cores, which reads higher than each core"
+    lines += wrap(note, 80)
+    rows = []
+    for index, engine in enumerate(use.engine.values.tolist()):
+        share, time_s = float(use.active_share[index]), float(use.active_s[index])
+        count = float(use.instructions[index])
+        rows.append(
+            [
+                engine,
+                bar(share, 8),
+                percent(share),
+                _or_unknown(f"{time_s * 1e6:.2f}", time_s),
+                _or_unknown(f"{count:.0f}", count),
+            ]
+        )
+    lines += ["", *table(["µs", "active", "", "", "instructions"], rows, left=2)]
+    share, time_s = float(use.dma_active_share), float(use.dma_active_s)
+    size = float(use.bytes.sel(memory="dma"))
+    rate = f" at {format_si(size / time_s, 'B/s')}" if size == size and time_s > 0 else ""
+    lines += [
+        "",
+        f"dma     {bar(share, 8)}  {percent(share)}  {_time(time_s)}, {_size(size)}{rate}",
+    ]
+    classes = [
+        f"{name} {_size(float(use.dma_class_bytes.sel(dma_class=name)))}"
+        for name in use.dma_class.values.tolist()
+        if float(use.dma_class_bytes.sel(dma_class=name)) > 0
+    ]
+    if classes:
+        lines.append(f"        {', '.join(classes)}")
+    for memory in ("hbm", "sbuf", "psum"):
+        read, write = (float(use.bytes.sel(memory=f"{memory}_{way}")) for way in ("read", "write"))
+        if read == read or write == write:
+            lines.append(f"{memory:<7} read {_size(read)}, written {_size(write)}")
+    lines += ["", "what engines did and waited for: not known, a summary has no events"]
+    return "\n".join(lines)
+
+
+def _or_unknown(text: str, value: float) -> str:
+    return text if value == value else "?"
+
+
+def _time(time_s: float) -> str:
+    return format_time(time_s) if time_s == time_s else "? s"
+
+
+def _size(size: float) -> str:
+    return format_si(size, "B") if size == size else "? B"
 
 
 def _head(use: xr.Dataset) -> list[str]:

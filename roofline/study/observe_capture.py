@@ -115,7 +115,7 @@ def summary_uses(summary: Mapping[str, Any]) -> tuple[Use, ...]:
 
     ``total_active_time`` stands in for the body, so that there is no waiting in it.
     """
-    from roofline.analysis.from_summary import body_time
+    from roofline.analysis.totals import body_time
     from roofline.engines import COMPUTE_ENGINES
 
     total = _number(summary, "total_time")

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from roofline.analysis.finding import Finding
-from roofline.analysis.from_summary import body_time
 from roofline.analysis.observed import Observed, Run, Timing, Use
+from roofline.analysis.totals import body_time
 from roofline.captures.registry import open_capture
 from roofline.study.evaluate import evaluate
 from roofline.study.findings import launch_spread

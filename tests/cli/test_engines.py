@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from roofline.cli.commands import engines
+from roofline.errors import QueryError
 from tests.analysis.synthetic import capture, instruction, packet
 
 OPERANDS = "S[5] (Tensor)>=1 src=fp32@0x0[1][96] dst=fp32@0x0[1][96] channels=128 "
@@ -106,3 +107,49 @@ def test_real_captures_fit_80_columns(shared: Path) -> None:
             assert "idle, and the two causes" in text
             # the first line names the file
             assert max(map(len, text.splitlines()[1:])) <= 80, text
+
+
+SUMMARY = {
+    "instance_type": "trn2.3xlarge",
+    "total_time": 40e-6,
+    "total_active_time": 20e-6,
+    "tensor_engine_active_time_percent": 0.25,
+    "vector_engine_active_time": 5e-6,
+    "vector_engine_instruction_count": 7,
+    "dma_active_time": 16e-6,
+    "dma_transfer_total_bytes": 1_600_000,
+    "hbm_read_bytes": 1_000_000,
+    "nc_idx": 9,
+}
+
+
+@pytest.fixture
+def summary(tmp_path: Path) -> Any:
+    path = tmp_path / "summary.json"
+    path.write_text(json.dumps({"n_1": SUMMARY}))
+
+    def invoke(*arguments: str) -> Result:
+        return CliRunner().invoke(engines.command, [str(path), *arguments])
+
+    return invoke
+
+
+def test_a_summary_gives_totals_over_its_body_and_says_what_it_leaves_out(summary: Any) -> None:
+    text = summary().stdout
+    assert "window body 20 µs of 40 µs" in text
+    assert "2 cores: times are a union over cores" in text
+    lines = {line.split()[0]: line.split() for line in text.splitlines() if line}
+    assert lines["tensor"][2:] == ["50", "%", "10.00", "?"]
+    assert lines["vector"][2:] == ["25", "%", "5.00", "7"]
+    assert lines["scalar"] == ["scalar", "????????", "?", "?", "?"]
+    assert "80 %  16 µs, 1.6 MB at 100 GB/s" in text
+    assert "hbm     read 1 MB, written ? B" in text
+    record = json.loads(summary("--window", "total", "--json").stdout)["variables"]
+    assert record["active_share"]["values"] == [0.25, 0.125, None, None, None]
+    assert summary("--csv").stdout.splitlines()[2] == "vector,5e-06,0.25,7.0"
+
+
+@pytest.mark.parametrize("asked", [("--by", "opcode"), ("--bins", "4"), ("--window", "1us..2us")])
+def test_a_summary_is_not_asked_for_events(summary: Any, asked: tuple[str, ...]) -> None:
+    result = summary(*asked)
+    assert isinstance(result.exception, QueryError)

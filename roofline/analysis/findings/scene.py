@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from roofline.analysis.activity import Activity, activity
 from roofline.analysis.bounds import Busy
-from roofline.analysis.bounds_counters import summary_active_s
 from roofline.analysis.bounds_inputs import dma_rate, measure, working_core
 from roofline.analysis.columns import codes, has, integers
 from roofline.analysis.critical_path import Segment, walk_back
@@ -22,6 +21,7 @@ from roofline.analysis.idle import Segments, idle_segments
 from roofline.analysis.operands import Operands, read_operands
 from roofline.analysis.signals import read_signals
 from roofline.analysis.timeline import Timeline
+from roofline.analysis.totals import active_times, body_time, total_time
 from roofline.analysis.window import Window
 from roofline.captures.capture import Capture
 from roofline.engines import COMPUTE_ENGINES
@@ -275,19 +275,13 @@ def _tensor_bytes(capture: Capture) -> tuple[float | None, float | None]:
 
 def _from_summary(capture: Capture, window: str | Window) -> Counters:
     summary = capture.summary
-    total = summary.get("total_time")
-    if not total:
+    total, body = total_time(summary), body_time(summary)
+    if total is None:
         raise CaptureError(f"{capture.path}: a summary without a positive total_time")
-    body = summary_active_s(summary, "total")
-    active = {
-        name: value
-        for name in (*COMPUTE_ENGINES, "dma")
-        if (value := summary_active_s(summary, name)) is not None
-    }
     return Counters(
-        window_s=body if window == "body" and body else float(total),
-        total_s=float(total),
-        active_s=active,
+        window_s=body if window == "body" and body is not None else total,
+        total_s=total,
+        active_s=active_times(summary),
         dma_bytes=None,
         hbm_read_bytes=summary.get("hbm_read_bytes"),
         hbm_write_bytes=summary.get("hbm_write_bytes"),

@@ -68,7 +68,7 @@ def command(
     from roofline.analysis.engine_view import engine_view
     from roofline.captures.hardware import hardware_of, named_hardware
     from roofline.report.dataset_record import dataset_csv, dataset_record
-    from roofline.report.engines import busy_text, engines_text
+    from roofline.report.engines import busy_text, engines_text, totals_text
 
     # without a chip the shares stand as they are, only what needs its clocks is not known
     chip = hardware_of(capture, hardware) if hardware or named_hardware(capture) else None
@@ -80,6 +80,8 @@ def command(
         click.echo(json.dumps(record))
     elif as_csv:
         click.echo(dataset_csv(view.use, view.dims), nl=False)
+    elif view.totals:
+        click.echo(totals_text(view.use))
     elif view.brief:
         click.echo(busy_text(view.use))
     else:
