@@ -155,7 +155,8 @@ class Placement:
         pairs = [pair for pair in self.pairs if pair.memory is memory]
         unit = "FLOP/B" if self.headline.unit == "FLOP" else "passes/B"
         if len({pair.side for pair in pairs}) == 1:
-            return f"on the {self.side} side of every roof pair at {pairs[0].intensity:.3g} {unit}"
+            intensity = f"{self.headline.intensity:.3g} {unit}"
+            return f"on the {self.side} side of every roof pair at {intensity}"
         sides = {
             side: [
                 f"{pair.compute.name} (ridge {pair.ridge:.2g})"
@@ -189,8 +190,9 @@ def place(
     base = moved.get("measured", moved.get("minimal", 0))
     tensor = work.tensor_flops
     tensor_s = sum(flops / hardware.tensor_peak(dtype).value for dtype, flops in tensor.items())
-    engine = max(element_shares(work), key=lambda key: element_shares(work)[key], default="")
-    element_s = work.element_passes / hardware.element_rate(engine).value if engine else 0.0
+    shares = element_shares(work)
+    engine = max(shares, key=lambda key: shares[key], default="")
+    element_s = shares[engine] / hardware.element_rate(engine).value if engine else 0.0
     ceiling = hardware.memory_ceiling("theoretical")
     engines = [
         *((hardware.tensor_peak(dtype), flops) for dtype, flops in tensor.items()),

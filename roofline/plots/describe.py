@@ -50,9 +50,14 @@ def describe_roofline(result: StudyResult) -> Figure:
         lambda row: row.placement.intensity("minimal") or 0.0,
         lambda row: row.placement.flops_per_s or 0.0,
     )
-    ridge = max(roof.value for roof in tensor) / hardware.memory_ceiling("theoretical").value
+    ridges = [roof.value / hardware.memory_ceiling("theoretical").value for roof in tensor]
     low, high = limits(
-        [*(point.x for point in points), *(x for one in context for x in one.x), ridge * 4]
+        [
+            *(point.x for point in points),
+            *(x for one in context for x in one.x),
+            min(ridges),
+            max(ridges) * 4,
+        ]
     )
     x = Axis(
         label="arithmetic intensity, all FLOP per HBM byte",

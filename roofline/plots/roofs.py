@@ -11,7 +11,7 @@ from roofline.units import format_rate
 
 __all__ = ["every_roof", "limits", "memory_label", "roof_lines"]
 
-_MOST_NAMES = 3  # of roofs that share a line
+_MOST_NAMES = 2  # of roofs that share a line
 _KIND_ORDER = ("theoretical", "sustained", "measured", "vendor")
 
 

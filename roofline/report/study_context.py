@@ -102,6 +102,7 @@ def roofs_used(result: StudyResult) -> Iterator[Block]:
     """Yield the roofs with their sources."""
     yield Heading(text="Roofs")
     dtypes = {config.dtype for config in result.study.configs}
+    dtypes |= {dtype for row in result.rows for dtype in row.work.tensor_flops}
     roofs = [
         roof
         for roof in result.hardware.roofs()

@@ -45,17 +45,15 @@ def sides(result: StudyResult) -> Iterator[Block]:
 def _side(row: Row) -> str:
     placement = row.placement
     words = placement.side_words
-    if placement.headline is None or placement.headline.unit == "FLOP":
+    if placement.headline is None or placement.tensor_flops or not _has_tensor(row):
         return words
-    ridge = placement.hardware.ridge(row.work.dtype) if _has_tensor(row) else None
-    tensor = (
-        f"; on the usual Tensor roof ({ridge:.0f} FLOP/B) its "
-        f"{placement.intensity(placement.byte_kind) or 0:.2g} FLOP/B would look memory-bound, "
-        "but no work of it runs there"
-        if ridge
-        else ""
+    ridge = placement.hardware.ridge(row.work.dtype)
+    intensity = placement.intensity(placement.byte_kind) or 0.0
+    bound = "memory" if intensity < ridge else "compute"
+    return (
+        f"{words}; on the usual Tensor roof ({ridge:.0f} FLOP/B) its {intensity:.2g} FLOP/B "
+        f"would look {bound}-bound, but no work of it runs there"
     )
-    return f"{words}{tensor}"
 
 
 def _has_tensor(row: Row) -> bool:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -103,6 +104,21 @@ def test_a_side_that_depends_on_the_mode_says_so() -> None:
     assert "on the memory side of Vector 2x" in words
     square = place(matmul(4096, 4096, 4096), TRN2)
     assert square.side_words == "on the compute side of every roof pair at 1.37e+03 FLOP/B"
+
+
+def test_a_mixed_kernel_stands_by_the_engine_whose_own_work_takes_longest() -> None:
+    square = matmul(1024, 1024, 1024)
+    moved = replace(square.ops[0], name="mm32", tensor_flops={"fp32": 2 * 1024**3})
+    passes = {"element_passes": 12 * 2**20, "engines": ("vector", "scalar")}
+    copies = [
+        OpCount(name=f"on {engine}", usual_engine=engine, **passes)
+        for engine in ("vector", "scalar")
+    ]
+    placed = place(replace(square, ops=(square.ops[0], moved, *copies)), TRN2_LNC1)
+    # Tensor takes 137 us; all passes on Vector would be 205 us, but its own are 102
+    assert placed.headline.compute.resource == "tensor"
+    share = f"{placed.headline.intensity:.3g} FLOP/B"
+    assert placed.side_words == f"on the compute side of every roof pair at {share}"
 
 
 def test_a_point_above_a_roof_is_kept_and_explained() -> None:

@@ -42,8 +42,8 @@ def check(scene: Scene) -> Iterator[Finding]:
             + ("" if told else "; inferred: every run starts limited and no record lifts it")
         ),
         remedy=(
-            "keep the array occupied: the limit is lifted after a window of about 3.4 us in which "
-            "it is busy 75 %, and comes back when it falls under 35 %; run matmuls in one dense "
+            "keep the array occupied: the limit is lifted after a window of about 3.4 µs in which "
+            "it is busy 75%, and comes back when it falls under 35%; run matmuls in one dense "
             "burst rather than in many short ones"
         ),
         at_stake_s=lost if path is None else min(lost, path),

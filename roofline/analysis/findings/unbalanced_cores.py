@@ -46,7 +46,8 @@ def check(scene: Scene) -> Iterator[Finding]:
         ),
         evidence=", ".join(
             f"core {core}: {format_time(value / 1e12)} of compute" for core, value in work.items()
-        ),
+        )
+        + ", summed over engines",
         remedy=(
             "launch the kernel on both cores of the logical core (an SPMD grid of 2) and split the "
             "outermost independent dimension; a merged summary hides this"
