@@ -20,7 +20,9 @@ def hardware_of(
     """
     known = name or named_hardware(capture)
     if not known:
-        raise CaptureError(f"{capture.path}: does not say which chip it is from; name the hardware")
+        raise CaptureError(
+            f"{capture.path}: does not say which chip it is from; name the hardware (--hw trn2)"
+        )
     lnc = capture.metadata.get("lnc")
     return load_hardware(
         str(known), lnc=int(lnc) if lnc is not None else None, working_cores=working_cores

@@ -66,6 +66,11 @@ def run_sweep(
         target = load_callable(op)
     given: dict[str, Any] = {**settings, **dims}
     ready = plan(target, **given)
+    if measured is not None and plot is None:
+        raise QueryError(
+            "measured times are drawn on the curves: give --plot FILE, or hold them against the "
+            "model with: roofline validate CSV"
+        )
     data = _computed(ready, out, chunks, scheduler, progress)
     lines = _header(ready)
     found: dict[str, Any] = {"op": ready.source.name, "points": ready.points, **dict(data.attrs)}
@@ -163,7 +168,7 @@ def _table(data: xr.Dataset) -> list[str]:
     if not rows or "bound" not in data:
         return []
     dims = [str(dim) for dim in data["estimate"].dims]
-    head = [*dims, "estimate", "interval", "lower bound", "% of roof", "bound"]
+    head = [*dims, "estimate", "interval", "lower bound", "of bound", "bound"]
     shown = rows if len(rows) <= _SHOWN else [*rows[: _SHOWN // 2], *rows[-_SHOWN // 2 :]]
     cells = [
         [
@@ -171,7 +176,7 @@ def _table(data: xr.Dataset) -> list[str]:
             format_time(row["estimate"]),
             _interval(row),
             format_time(row.get("lower_bound")),
-            "" if row.get("percent_of_roof") is None else f"{row['percent_of_roof']:.0f}",
+            "" if row.get("percent_of_roof") is None else f"{row['percent_of_roof']:.0f} %",
             row["bound"] or "",
         ]
         for row in shown

@@ -86,6 +86,7 @@ def test_what_if_on_the_command_line() -> None:
         (("sweep", "relu", "--n", "1:9", "--plot", "x.gif"), "x.gif"),
         (("sweep", "relu", "--n", "1:9", "--plot", "x.svg", "--kind", "heat"), "two sizes"),
         (("sweep", "relu", "--n", "4", "--chunk", "n=0"), "at least one point"),
+        (("sweep", "relu", "--n", "4", "--measured", "x.csv"), "--plot"),
         (("validate", "no-such-file.csv"), "no-such-file.csv"),
     ],
 )
@@ -112,6 +113,10 @@ def test_validate_a_file_of_your_own(tmp_path: Path) -> None:
     text = run("validate", str(file))
     assert "1 of 4 measured times are below their lower bound" in text
     assert "mystery" in text
+    answers = ["as expected", "slower than expected", "below the bound", "no estimate"]
+    assert all(
+        line.endswith(answer) for line, answer in zip(text.splitlines()[2:6], answers, strict=True)
+    )
     data = json.loads(run("validate", str(file), "--json"))
     assert data["estimate"][0]["rows"] == 3
     run("validate", str(file), "-o", str(tmp_path / "rows.csv"))

@@ -23,7 +23,13 @@ __all__ = ["command"]
     help="body, total, or from..to as in 10us..50us.",
 )
 @click.option("--core", type=int, help="Physical core; the one with the most work if not given.")
-@click.option("--hardware", metavar="NAME", help="Chip or instance, if the capture names none.")
+@click.option(
+    "--hw",
+    "--hardware",
+    "hardware",
+    metavar="NAME",
+    help="Chip or instance, if the capture names none.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @capture_options
 def command(

@@ -35,7 +35,11 @@ __all__ = ["command"]
     "--sql", metavar="QUERY", help="Run a read-only DuckDB query over the tables instead."
 )
 @click.option(
-    "--hardware", metavar="NAME", help="Chip or instance, where the capture does not say."
+    "--hw",
+    "--hardware",
+    "hardware",
+    metavar="NAME",
+    help="Chip or instance, where the capture does not say.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
