@@ -11,15 +11,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from roofline.dtypes import dtype_key
-from roofline.errors import HardwareModelError, QueryError, RooflineError
+from roofline.dtypes import dtype_key, dtype_of
+from roofline.errors import HardwareModelError, QueryError, RooflineError, WorkError
 from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
 from roofline.model.demand import Demand, demand_of
-from roofline.model.operands import parse_shapes, work_from
+from roofline.model.operands import Said, parse_shapes, work_from
 from roofline.model.rates import CLOCKS_MODELLED
 from roofline.model.schedule import VARIANTS, variant_of
+from roofline.model.streams import at_most, streamed
 from roofline.units import parse_time
+from roofline.work.specs import TensorSpec
 from roofline.work.work import Work
 
 __all__ = ["Case", "hardware_of", "modelled_clock", "read_cases"]
@@ -37,6 +39,9 @@ _NAMES: Final = {
     "hardware": ("hardware", "instance", "hw"),
     "shape": ("shape", "shapes", "params"),
     "notes": ("notes", "note"),
+    "params": ("params", "parameters"),
+    "flops": ("flops", "flops_by_their_formula"),
+    "bytes": ("min_bytes", "minimal_bytes"),
 }
 _CLOCK_WORDS: Final = (
     (r"total_time", "device_total"),
@@ -135,7 +140,15 @@ def _cases(
             calls=calls,
             measured_bytes=None if read is None or write is None else (read + write) / calls,
         )
-        yield _understood(case) if math.isfinite(time_s) else replace(case, problem="no time")
+        if not math.isfinite(time_s):
+            yield replace(case, problem="no time")
+            continue
+        said = Said(
+            flops=_float(found["flops"]),
+            bytes=_float(found["bytes"]),
+            words=f"{found['params']} {found['notes']}",
+        )
+        yield _understood(case, found["params"], said)
 
 
 def _first(row: Mapping[str, str], names: Iterable[str]) -> str:
@@ -220,13 +233,28 @@ def _cores(row: Mapping[str, str], notes: str, clock: str) -> int | None:
     return 1 if one else None
 
 
-def _understood(case: Case) -> Case:
+def _understood(case: Case, params: str, said: Said) -> Case:
     try:
         dtype = dtype_key(case.dtype)
-        work = work_from(case.op, parse_shapes(case.shape, dtype), dtype)
+        work = _work_of(case, params, dtype, said)
     except RooflineError as error:
         return replace(case, problem=str(error))
     return replace(case, dtype=dtype, work=work, demand=demand_of(work, separate=False))
+
+
+def _work_of(case: Case, params: str, dtype: str, said: Said) -> Work:
+    """Return the work of a row: from its shape, else its parameters, else its bytes alone."""
+    problem: WorkError | None = None
+    for text in dict.fromkeys((case.shape, params)):
+        try:
+            return work_from(case.op, parse_shapes(text, dtype), dtype, said=said)
+        except WorkError as error:
+            problem = problem or error
+    half = int((said.bytes or 0) / 2 // (dtype_of(dtype).bits / 8))
+    if half < 1:
+        raise problem or WorkError(f"no shape in {case.shape!r}")
+    side = (TensorSpec((half,), dtype),)
+    return at_most(streamed(case.op, side, side, dtype, flops=said.flops), said.bytes)
 
 
 def modelled_clock(case: Case) -> str:

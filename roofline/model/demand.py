@@ -83,6 +83,11 @@ class Demand:
     tensor_flops: Mapping[str, Any] = field(default_factory=dict)
     partial: bool = False
 
+    @property
+    def measured(self) -> bool:
+        """Whether times of operators of every family in it were among those fitted."""
+        return all(schedule.measured for region in self.regions for schedule in region.schedules)
+
 
 def demand_of(work: Work, *, separate: bool) -> Demand:
     """Return the demand of a work.

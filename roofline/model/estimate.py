@@ -24,6 +24,8 @@ __all__ = ["Estimate", "estimate", "estimate_demand", "interval"]
 
 _WIDENING: Final = 0.15  # of the interval, for each factor of two outside the calibrated sizes
 _INFERRED: Final = 0.35  # of the interval, where no constant was measured on this chip
+_UNMEASURED: Final = 0.35  # where no operator of the family was
+_PARTIAL: Final = 1.0  # where an operator without a formula is counted as a stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +102,7 @@ def estimate_demand(demand: Demand, rates: Rates, *, variant: str) -> Estimate:
     scheduled = float(schedule_seconds(demand, rates, lower))
     found = times(demand, rates)
     time_s = max(float(found.estimate), scheduled)
-    low, high, outside = interval(time_s, scheduled, size, rates)
+    low, high, outside = interval(time_s, scheduled, demand, rates)
     inferred = rates.quality == "inferred"
     notes = []
     if bool(outside):
@@ -113,7 +115,9 @@ def estimate_demand(demand: Demand, rates: Rates, *, variant: str) -> Estimate:
     if size > rates.capacity_bytes:
         notes.append(f"{size:.3g} B do not fit in {rates.capacity_bytes:.3g} B of HBM")
     if demand.partial:
-        notes.append("partial: operators without a formula count their bytes and one pass")
+        notes.append("inferred: operators without a formula count their operands and few passes")
+    elif not demand.measured:
+        notes.append("no operator of its family is among the measured ones: the interval is wider")
     values = (time_s, float(low), float(high), scheduled, lower)
     if not all(math.isfinite(value) for value in values):
         raise WorkError(f"work {demand.name!r} is too large to estimate: {size:.3g} B")
@@ -143,14 +147,22 @@ def estimate_demand(demand: Demand, rates: Rates, *, variant: str) -> Estimate:
     )
 
 
-def interval(time_s: Any, scheduled: Any, size: Any, rates: Rates) -> tuple[Any, Any, Any]:
+def interval(time_s: Any, scheduled: Any, demand: Demand, rates: Rates) -> tuple[Any, Any, Any]:
     """Return low and high (s) of an estimate, and whether its size is outside the calibration.
 
-    The residual range of the check, widened for each factor of two outside the calibrated sizes
-    and where the constants are carried over from another chip. Never below the schedule bound.
+    The residual range of the check, widened for each factor of two outside the calibrated sizes,
+    where the constants are carried over from another chip, where no operator of the family was
+    measured, and where one has no formula. Never below the schedule bound.
     """
     smallest, largest = rates.span_bytes
+    size = demand.minimal_bytes
     factor = np.maximum(np.maximum(smallest / np.maximum(size, 1.0), size / largest), 1.0)
-    wider = 1.0 + _WIDENING * np.log2(factor) + (_INFERRED if rates.quality == "inferred" else 0.0)
+    wider = 1.0 + _WIDENING * np.log2(factor)
+    if rates.quality == "inferred":
+        wider = wider + _INFERRED
+    if demand.partial:
+        wider = wider + _PARTIAL
+    elif not demand.measured:
+        wider = wider + _UNMEASURED
     low = np.maximum(time_s * rates.residual[0] / wider, scheduled)
     return low, time_s * rates.residual[1] * wider, factor > 1.0

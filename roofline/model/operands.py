@@ -6,29 +6,32 @@ shapes (``2048x512``, ``4096x8192 @ 8192x8192``) and named sizes (``M=4096 K=512
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from roofline.dtypes import dtype_key, dtype_of
+from roofline.dtypes import dtype_key
 from roofline.errors import WorkError
+from roofline.model.arguments import call_arguments
+from roofline.model.names import resolve_op
+from roofline.model.streams import at_most, moved, streamed, windowed
 from roofline.work.closed_form import Builder, Value, closed_form, family
-from roofline.work.registry import find_formula, op_key
+from roofline.work.formulas.attention import causal_convention
 from roofline.work.specs import TensorSpec
-from roofline.work.work import OpCount, Work
+from roofline.work.work import Work
 
-__all__ = ["Shapes", "call_arguments", "parse_shapes", "resolve_op", "work_from"]
+__all__ = ["Said", "Shapes", "parse_shapes", "work_from"]
 
-_OPERAND: Final = re.compile(r"(?:[A-Za-z_]\w*)?\[([\d,*\s]+)\](?::([A-Za-z]\w*))?")
+_OPERAND: Final = re.compile(r"(?:[A-Za-z_]\w*)?\[([\d,*x×\s]*)\](?:\s*[:@]\s*([A-Za-z]\w*))?")
 _BYTES: Final = re.compile(r"\d\s*([KMGT]i?)?B\b")
 _NAMED: Final = re.compile(r"\b([A-Za-z]\w*?)\s*=?\s*(\d+)(?![\w.]*[x×\d])")
 _SHAPE: Final = r"\d+(?:\s*[x×*]\s*\d+)*"
 _TWO: Final = r"\d+(?:\s*[x×*]\s*\d+)+"  # numbers between commas are not said to be sizes
 _PLAIN: Final = re.compile(rf"{_SHAPE}|{_TWO}(?:\s*(?:@|;|,|and)\s*{_TWO})+")
 _TUPLE: Final = re.compile(r"\(\s*\d+(?:\s*,\s*\d+)*\s*,?\s*\)")
+_ARROW: Final = re.compile(r"→|=>|⇒")
 _LIMIT: Final = 2**62
 
 _SYNONYMS: Final = {
@@ -45,35 +48,6 @@ _SYNONYMS: Final = {
 }
 """Size of a closed form -> names people use for it."""
 
-_WORDS: Final = {
-    "copy": "clone",
-    "rmsnorm": "rms_norm",
-    "layernorm": "layer_norm",
-    "groupnorm": "group_norm",
-    "leakyrelu": "leaky_relu",
-    "logsoftmax": "log_softmax",
-    "mul2": "mul",
-    "scale": "mul",
-    "multiply": "mul",
-    "subtract": "sub",
-    "divide": "div",
-    "swish": "silu",
-    "max": "amax",
-    "min": "amin",
-    "reduction": "sum",
-    "attention": "scaled_dot_product_attention",
-    "gemm": "mm",
-    "gemv": "mv",
-    "matmul": "matmul",
-    "transpose": "transpose_copy",
-}
-_ALONG_ROWS: Final = frozenset(
-    (
-        *("sum", "mean", "amax", "amin", "prod", "var", "std", "argmax", "argmin", "any", "all"),
-        *("logsumexp", "cumsum", "cumprod", "softmax", "log_softmax"),
-    )
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
@@ -89,15 +63,17 @@ def parse_shapes(text: str, dtype: str) -> Shapes:
 
     Raises ``WorkError`` for a text in none of the spellings, and for sizes under 1 or absurd ones.
     """
-    before, arrow, after = text.partition("->")
+    before, arrow, after = _ARROW.sub("->", text).partition("->")
     if _OPERAND.search(text):
         found = Shapes(_specs(before, dtype), _specs(after, dtype) if arrow else ())
+        amounts = _BYTES.search(_OPERAND.sub(" ", text))
     else:
         sizes = {name.lower(): int(value) for name, value in _NAMED.findall(text)}
         # "1 head" names a count after its number
         plain = [] if sizes else _plain(text.strip())
         found = Shapes(tuple(TensorSpec(shape, dtype) for shape in plain), (), sizes)
-    if (not found.inputs and not found.sizes) or _BYTES.search(text):
+        amounts = _BYTES.search(text)
+    if not (found.inputs or found.outputs or found.sizes) or amounts:
         raise WorkError(
             f"no shape in {text!r}; write x[2048,512] -> y[2048,512], 2048x512 or M=4096 K=512"
         )
@@ -122,7 +98,7 @@ def _plain(text: str) -> list[tuple[int, ...]]:
 def _specs(text: str, dtype: str) -> tuple[TensorSpec, ...]:
     return tuple(
         TensorSpec(
-            tuple(math.prod(_dims(size)) for size in sizes.split(",")),
+            tuple(math.prod(_dims(size)) for size in sizes.split(",") if sizes.strip()),
             dtype_key(own) if own else dtype,
         )
         for sizes, own in _OPERAND.findall(text)
@@ -133,46 +109,45 @@ def _dims(text: str) -> tuple[int, ...]:
     return tuple(int(size) for size in re.findall(r"\d+", text))
 
 
-def resolve_op(name: str) -> str | None:
-    """Return the registered operator a name means, or ``None`` if no part of it is known.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a row says beside its shape: FLOP, minimal bytes (B), words such as ``causal``."""
 
-    ``vector_add`` is ``add``, ``matmul_fp32_fp16_fp8`` is ``matmul``: the whole name first, then
-    its words from left to right.
-    """
-    whole = op_key(name.strip().lower().replace("-", "_").replace(" ", "_"))
-    for word in (whole, whole.replace("_", "")):
-        word = _WORDS.get(word, word)
-        if find_formula(word) is not None:
-            return word
-    words = [word for word in re.split(r"[_\W]+", whole) if word]
-    # two words together (rms_norm, log_softmax) count like one
-    words += [f"{first}_{second}" for first, second in itertools.pairwise(words)]
-    known = [_WORDS.get(word, word) for word in words]
-    found = [word for word in known if find_formula(word) is not None]
-    # of add_rmsnorm it is the normalisation that says how it runs
-    return max(found, key=lambda word: (_weight(word), len(word)), default=None)
+    flops: float | None = None
+    bytes: float | None = None
+    words: str = ""
+
+    @property
+    def causal(self) -> bool:
+        """Whether scores above the diagonal are masked."""
+        return bool(re.search(r"causal(?!\s*=\s*(false|0|no))", self.words.lower()))
 
 
-def _weight(word: str) -> int:
-    heavy = ("mm", "matmul", "linear", "conv", "attention", "norm", "softmax", "entropy")
-    ranks = [rank for rank, part in enumerate(reversed(heavy), 1) if part in word]
-    return max(ranks, default=0)
-
-
-def work_from(op: str, shapes: Shapes, dtype: str) -> Work:
+def work_from(op: str, shapes: Shapes, dtype: str, *, said: Said | None = None) -> Work:
     """Return the work of a named operator on shapes.
 
     Named chains (``matmul+gelu``, ``add_rmsnorm_matmul``) are one fused region. A name that means
-    no operator counts as elementwise over its largest operand and is marked partial.
+    no operator counts as a stream of its operands and is marked partial. ``said`` fills in what
+    the shapes leave open; its bytes bring the minimal ones down, never up.
     """
+    said = said or Said()
+    said = replace(said, words=f"{op} {said.words}")
+    with causal_convention("half"):
+        work = _work(op, shapes, dtype, said)
+    if shapes.outputs:  # nothing needs an operand more than once
+        work = at_most(work, sum(spec.bytes for spec in (*shapes.inputs, *shapes.outputs)))
+    return at_most(work, said.bytes)
+
+
+def _work(op: str, shapes: Shapes, dtype: str, said: Said) -> Work:
     chain = _chain(op)
     if len(chain) > 1 and shapes.sizes:
         return _chained(op, chain, dict(shapes.sizes), dtype)
-    if shapes.inputs and (shapes.outputs or len(shapes.inputs) > 1):
-        return _from_operands(op, shapes, dtype)
+    if shapes.outputs or len(shapes.inputs) > 1:
+        return _from_operands(op, shapes, dtype, said)
     entry = _closed(op)
     if entry is None:
-        return _from_operands(op, shapes, dtype)
+        return _from_operands(op, shapes, dtype, said)
     return closed_form(entry, dtype=dtype, variant="fused", **_sizes(entry, shapes))
 
 
@@ -205,73 +180,103 @@ def _sizes(entry: str, shapes: Shapes) -> dict[str, int]:
     return found
 
 
-def _from_operands(op: str, shapes: Shapes, dtype: str) -> Work:
+def _from_operands(op: str, shapes: Shapes, dtype: str, said: Said) -> Work:
     key = resolve_op(op)
-    inputs = shapes.inputs
-    if not inputs:
+    inputs, outputs = shapes.inputs, shapes.outputs
+    if not inputs and not outputs:
         raise WorkError(f"{op!r}: sizes {dict(shapes.sizes or {})} do not say its operands")
-    builder = Builder("fused", dtype)
-    values = [builder.input(*spec.shape, dtype=spec.dtype) for spec in inputs]
-    out = shapes.outputs[0] if shapes.outputs else None
     if key is not None:
         try:
-            builder.result(builder.op(key, *call_arguments(key, values), out=out))
-            work = builder.trace.work(op, "fused", results=builder.results)
-        except (WorkError, IndexError, ValueError, TypeError):
+            return _known(op, key, shapes, dtype, said)
+        except (WorkError, IndexError, ValueError, TypeError, ZeroDivisionError):
             pass  # the operator takes other operands than were written: count it as a stream
-        else:
-            return work
-    return _streamed(op, shapes, dtype)
+    return streamed(op, inputs, outputs, dtype, flops=said.flops)
 
 
-def call_arguments(key: str, values: Sequence[Value]) -> list[object]:
-    """Return the arguments of a registered operator for its tensor operands."""
-    first, rest = values[0], list(values[1:])
-    if key in _TABLES and rest and not dtype_of(first.spec.dtype).is_float:
-        return [*rest, first]  # the table first, as torch has it
-    if key in ("rms_norm", "layer_norm"):
-        return [first, [first.spec.shape[-1]], *rest]
-    if key in _ALONG_ROWS:
-        return [first, -1 if "softmax" in key or key.startswith("cum") else [-1]]
-    if not rest and key in ("mul", "add", "sub", "div", "pow"):
-        return [first, 2]
-    return list(values)
+def _known(op: str, key: str, shapes: Shapes, dtype: str, said: Said) -> Work:
+    """Return the work of a registered operator; raises where the operands are not its own."""
+    inputs, outputs = shapes.inputs, shapes.outputs
+    if outputs and (not inputs or key in _MOVES):
+        return moved(op, inputs, outputs, dtype)
+    if "conv" in key and outputs and (taps := _taps(inputs, outputs[0])):
+        return windowed(op, inputs, outputs[0], taps, dtype)
+    builder = Builder("fused", dtype)
+    values = [builder.input(*spec.shape, dtype=spec.dtype) for spec in inputs]
+    name, arguments = call_arguments(key, values, outputs)
+    half = said.flops is not None and 1.5 * said.flops < _products(name, arguments)
+    named = {"is_causal": True} if "attention" in name and (said.causal or half) else {}
+    builder.result(*builder.ops(name, *arguments, outs=outputs, **named))
+    work = builder.trace.work(op, "fused", results=builder.results)
+    if not work.dispatched_bytes:
+        raise WorkError(f"{op}: moves nothing as written")
+    if "scatter" in key or key.startswith("index_"):
+        work = at_most(work, _in_place(inputs, outputs))
+    taken = {argument.number for argument in arguments if isinstance(argument, Value)}
+    return _with_operands(work, [v.spec for v in values if v.number not in taken])
 
 
-_TABLES: Final = frozenset({"embedding", "index_select", "gather", "take", "index"})
-
-
-def _streamed(op: str, shapes: Shapes, dtype: str) -> Work:
-    """Return the work of an unknown operator: every operand once, one pass over the largest.
-
-    What it must read at least is less: of an operand larger than the result it may need a part.
-    """
-    outputs = shapes.outputs or shapes.inputs[:1]
-    largest = max((*shapes.inputs, *outputs), key=lambda spec: spec.numel)
-    read = sum(spec.bytes for spec in shapes.inputs)
-    write = sum(spec.bytes for spec in outputs)
-    most = max(spec.numel for spec in outputs)
-    least = sum(TensorSpec((min(spec.numel, most),), spec.dtype).bytes for spec in shapes.inputs)
-    count = OpCount(
-        name=op,
-        inputs=tuple((spec.shape, spec.dtype) for spec in shapes.inputs),
-        outputs=((largest.shape, largest.dtype),),
-        element_passes=largest.numel,
-        read_bytes=read,
-        aliased_read_bytes=read,
-        write_bytes=write,
-        family="elementwise",
-        known=False,
-        note="no formula: operands once, one pass over the largest",
+_MOVES: Final = frozenset(
+    str.split(
+        "clone slice_copy permute_copy transpose_copy expand_copy flip cat concat stack pad roll "
+        "repeat repeat_interleave constant_pad_nd t_copy hstack vstack permute transpose slice "
+        "narrow select split chunk unbind squeeze view reshape flatten expand movedim as_strided "
+        "tile im2col pixel_shuffle pixel_unshuffle channel_shuffle fill zeros ones full"
     )
-    return Work(
-        name=op,
-        mode="fused",
-        dtype=dtype,
-        ops=(count,),
-        minimal_read_bytes=least,
-        minimal_write_bytes=write,
-        unknown_ops=(op,),
+)
+"""Operators that only move elements, or write them."""
+
+
+def _taps(inputs: Sequence[TensorSpec], out: TensorSpec) -> int:
+    """Return the taps of a filter that mixes no channels; 0 if the filter mixes them."""
+    if len(inputs) < 2:
+        return _NEIGHBOURS
+    source, weight = inputs[0].shape, inputs[1].shape
+    if len(weight) >= 3 and len(weight) == len(source) and weight[1] > 1:
+        return 0
+    channels = (*source[:2], *out.shape[:2]) if len(source) > 2 else ()
+    return math.prod(weight) // (weight[0] if weight[0] in channels else 1)
+
+
+def _products(name: str, arguments: Sequence[object]) -> int:
+    """Return the FLOP of an attention over the full square; 0 for anything else."""
+    if "attention" not in name:
+        return 0
+    query, key, value = (v.spec.shape for v in arguments[:3] if isinstance(v, Value))
+    return 2 * math.prod(query[:-1]) * key[-2] * (query[-1] + value[-1])
+
+
+def _in_place(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> int | None:
+    """Return the bytes of a scatter whose target is its result: values and indices, once each.
+
+    The values are written as they are read; adding them up reads the target there as well.
+    """
+    moving = list(inputs)
+    targets = [spec for spec in inputs if any(spec.shape == out.shape for out in outputs)]
+    if len(inputs) > 2 and targets:
+        moving.remove(targets[0])
+    values = max((spec.bytes for spec in moving), default=0)
+    return sum(spec.bytes for spec in moving) + values if values else None
+
+
+_NEIGHBOURS: Final = 9  # of a stencil without a filter among its operands: 3 x 3
+
+
+def _with_operands(work: Work, specs: Sequence[TensorSpec]) -> Work:
+    """Return the work with operands read that its formula does not know (masks, residuals)."""
+    if not specs:
+        return work
+    size = sum(spec.bytes for spec in specs)
+    (count,) = work.ops
+    return replace(
+        work,
+        ops=(
+            replace(
+                count,
+                read_bytes=count.read_bytes + size,
+                aliased_read_bytes=count.aliased_read_bytes + size,
+            ),
+        ),
+        minimal_read_bytes=work.minimal_read_bytes + size,
     )
 
 

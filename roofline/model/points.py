@@ -178,7 +178,7 @@ def _timed(found: dict[str, Any], demand: Demand, rates: Rates, wanted: set[str]
     found["estimate"] = modelled.estimate
     if wanted & {"estimate_low", "estimate_high", "status"}:
         scheduled = found.get("schedule_bound", 0.0)
-        low, high, outside = interval(modelled.estimate, scheduled, demand.minimal_bytes, rates)
+        low, high, outside = interval(modelled.estimate, scheduled, demand, rates)
         found["estimate_low"], found["estimate_high"] = low, high
         if "status" in wanted:
             found["status"] = _status(demand, rates, outside)

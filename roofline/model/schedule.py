@@ -27,7 +27,7 @@ class Schedule:
     idle; otherwise data is spread over all lanes. ``stages`` counts dependent engine stages a
     tile goes through, ``free_elements`` the elements per partition of one instruction.
     ``input_reads`` is how often the inputs are read. ``implementation`` limits it to one of
-    ``IMPLEMENTATIONS``.
+    ``IMPLEMENTATIONS``. ``measured`` says that operators of the family were among those fitted.
     """
 
     family: str
@@ -37,6 +37,7 @@ class Schedule:
     stages: int = 1
     free_elements: int = 2048
     input_reads: float = 1.0
+    measured: bool = True
     why: str = ""
 
 
@@ -44,7 +45,9 @@ SCHEDULES: Final = {
     (schedule.family, schedule.implementation): schedule
     for schedule in (
         Schedule(family="elementwise", why="one pass an operator, tiles of 128 x 2048"),
-        Schedule(family="special", why="one activation of the Scalar engine an operator"),
+        Schedule(
+            family="special", measured=False, why="one activation of the Scalar engine an operator"
+        ),
         Schedule(
             family="copy",
             passes={"vector": 1.0},
@@ -85,6 +88,7 @@ SCHEDULES: Final = {
             family="transpose",
             passes={"vector": 1.0},
             stages=2,
+            measured=False,
             why="128 x 128 blocks through the Tensor engine or the DMA, evicted from PSUM",
         ),
         Schedule(
@@ -98,13 +102,16 @@ SCHEDULES: Final = {
             family="attention",
             stages=4,
             free_elements=512,
+            measured=False,
             why="two matmuls with a softmax between them, passes as counted",
         ),
     )
 }
 """(family, implementation or nothing) -> schedule."""
 
-_DEFAULT: Final = Schedule(family="other", why="no schedule for the family: passes as counted")
+_DEFAULT: Final = Schedule(
+    family="other", measured=False, why="no schedule for the family: passes as counted"
+)
 
 IMPLEMENTATIONS: Final = ("eager", "nki")
 """Who wrote the schedule: the compiler behind torch operators, or a kernel in NKI."""

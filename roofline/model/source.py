@@ -168,14 +168,15 @@ def _dims(operands: Sequence[_Operand]) -> tuple[str, ...]:
 def _registered(
     key: str, operands: Sequence[_Operand]
 ) -> Callable[[str, str, Mapping[str, int]], Work]:
-    from roofline.model.operands import call_arguments
+    from roofline.model.arguments import call_arguments
 
     def build(variant: str, dtype: str, sizes: Mapping[str, int]) -> Work:
         builder = Builder(_MODES[variant], dtype)
         specs = [operand.spec(sizes, dtype) for operand in operands]
         values = [builder.input(*spec.shape, dtype=spec.dtype) for spec in specs]
         try:
-            result = builder.op(key, *call_arguments(key, values))
+            name, arguments = call_arguments(key, values)
+            result = builder.op(name, *arguments)
         except (WorkError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise QueryError(
                 f"{key} does not take the operands {' '.join(map(str, specs))}: {error}; "

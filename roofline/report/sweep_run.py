@@ -312,7 +312,7 @@ def _sizes_of(case: Case, dims: Sequence[str]) -> dict[str, int] | None:
     if shapes.sizes:
         found = dict(shapes.sizes)
     else:
-        first = shapes.inputs[0].shape
+        first = (*shapes.inputs, *shapes.outputs)[0].shape
         found = {"rows": math.prod(first[:-1]), "cols": first[-1], "n": math.prod(first)}
         if len(shapes.inputs) > 1 and len(shapes.inputs[1].shape) > 1:
             found.update(m=found["rows"], k=found["cols"], n=shapes.inputs[1].shape[-1])

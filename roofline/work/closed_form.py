@@ -58,22 +58,28 @@ class Builder:
 
     def op(self, name: str, *args: Any, out: TensorSpec | None = None, **kwargs: Any) -> Value:
         """Apply a registered operator; ``out`` is needed where its result cannot be inferred."""
+        return self.ops(name, *args, outs=(out,) if out is not None else (), **kwargs)[0]
+
+    def ops(
+        self, name: str, *args: Any, outs: tuple[TensorSpec, ...] = (), **kwargs: Any
+    ) -> tuple[Value, ...]:
+        """Apply a registered operator and return its result, or each of ``outs``."""
         values = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, Value)]
         call = Call(
             name,
             tuple(arg.spec if isinstance(arg, Value) else arg for arg in args),
             {k: v.spec if isinstance(v, Value) else v for k, v in kwargs.items()},
-            (out,) if out is not None else (),
+            outs,
         )
         cost = evaluate(call, strict=True)
-        result = self._value((call.outputs or cost.outputs)[0])
+        results = tuple(self._value(spec) for spec in (outs or cost.outputs[:1]))
         self.trace.add(
             count_of(call, cost),
             cost,
             [Use(value.number, value.spec, value.spec.bytes) for value in values],
-            [Use(result.number, result.spec, result.spec.bytes)],
+            [Use(result.number, result.spec, result.spec.bytes) for result in results],
         )
-        return result
+        return results
 
     def result(self, *values: Value) -> None:
         """Mark values that the computation hands back."""

@@ -9,7 +9,8 @@ import pytest
 
 from roofline.errors import WorkError
 from roofline.model.cases import read_cases
-from roofline.model.operands import parse_shapes, resolve_op, work_from
+from roofline.model.names import resolve_op
+from roofline.model.operands import parse_shapes, work_from
 
 
 @pytest.mark.shared
@@ -69,7 +70,7 @@ def test_an_unknown_operator_is_a_stream_and_says_so() -> None:
 
 def test_an_unknown_lookup_need_not_read_its_whole_table() -> None:
     shapes = parse_shapes("table[32000,64] ids[100]:int32 -> y[100,64]", "fp32")
-    work = work_from("lookup_rows", shapes, "fp32")
+    work = work_from("fetch_rows", shapes, "fp32")
     assert work.minimal_bytes == 4 * (100 * 64 + 100 + 100 * 64)
     assert work.dispatched_bytes == 4 * (32000 * 64 + 100 + 100 * 64)
     known = work_from("embedding", parse_shapes(

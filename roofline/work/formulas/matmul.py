@@ -15,8 +15,13 @@ _WIDTH: Final = {"fp32": 4, "tf32": 3, "bf16": 2, "fp16": 2}
 
 
 def multiply_dtype(left: str, right: str) -> str:
-    """Return the dtype the array multiplies in: the wider of two (fp8 x bf16 runs as bf16)."""
-    return max(left, right, key=lambda dtype: _WIDTH.get(dtype, 1))
+    """Return the dtype the array multiplies in: the wider of two (fp8 x bf16 runs as bf16).
+
+    The array has no integer products; bf16 holds integers of 8 bits exactly.
+    """
+    wider = max(left, right, key=lambda dtype: _WIDTH.get(dtype, 1))
+    kind = dtype_of(wider)
+    return wider if kind.is_float or kind.bits > 8 else "bf16"
 
 
 def accumulate_dtype(dtype: str) -> str:
@@ -43,7 +48,7 @@ def matmul_cost(
         engines=("vector", "scalar"),
         usual_engine="scalar",
         family="matmul",
-        accumulate_dtype=accumulate_dtype(dtype),
+        accumulate_dtype=accumulate_dtype(call.tensor(0).dtype),
         outputs=(out,),
         note="passes take the result out of PSUM",
     )
@@ -124,7 +129,7 @@ def packed_mm(call: Call) -> Cost:
         out = call.outputs[0]
     else:
         out = TensorSpec((*left.shape[:-1], right.shape[-1]), left.dtype)
-    return matmul_cost(call, out.numel * k, out, dtype=left.dtype)
+    return matmul_cost(call, out.numel * k, out, dtype=multiply_dtype(left.dtype, left.dtype))
 
 
 @formula("einsum")
