@@ -196,8 +196,8 @@ def _from_operands(op: str, shapes: Shapes, dtype: str, said: Said) -> Work:
 def _known(op: str, key: str, shapes: Shapes, dtype: str, said: Said) -> Work:
     """Return the work of a registered operator; raises where the operands are not its own."""
     inputs, outputs = shapes.inputs, shapes.outputs
-    if outputs and (not inputs or key in _MOVES):
-        return moved(op, inputs, outputs, dtype)
+    if not inputs or (key in _MOVES and (outputs or len(inputs) == 1)):
+        return moved(op, inputs, outputs or inputs[:1], dtype)
     if "conv" in key and outputs and (taps := _taps(inputs, outputs[0])):
         return windowed(op, inputs, outputs[0], taps, dtype)
     builder = Builder("fused", dtype)

@@ -102,3 +102,9 @@ def test_a_chain_is_one_region() -> None:
 def test_texts_that_are_no_shape(text: str) -> None:
     with pytest.raises(WorkError, match=r"no shape|at least 1"):
         parse_shapes(text, "bf16")
+
+
+def test_a_transposition_without_its_result_moves_what_it_reads() -> None:
+    work = work_from("transpose", parse_shapes("1024x512", "fp32"), "fp32")
+    assert work.minimal_bytes == 2 * 4 * 1024 * 512
+    assert not work.partial
