@@ -10,10 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from roofline.captures.chrome_trace.fields import ABSENT
-
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 __all__ = ["build", "nanoseconds"]
 
@@ -52,7 +50,12 @@ def nanoseconds(values: Sequence[Any]) -> pa.Array:
     if len(dots) == len(values):
         ends = np.flatnonzero(data == ord("\n"))
         if len(ends) == len(values) and bool(np.all(ends - dots == _NANO_DIGITS + 1)):
-            digits = _from_separated(text.replace(b".", b""), len(values))
+            lengths = np.diff(ends, prepend=-1).astype(np.int32) - 2  # without dot and newline
+            offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+            packed = text.translate(None, b".\n")
+            digits = pa.StringArray.from_buffers(
+                len(values), pa.py_buffer(offsets), pa.py_buffer(packed)
+            )
             try:
                 return pc.cast(digits, pa.int64())
             except pa.ArrowInvalid:
@@ -80,33 +83,21 @@ def _whole_numbers(values: Sequence[int | None], kind: pa.DataType) -> pa.Array:
 
 
 def _strings(values: Sequence[str]) -> pa.Array:
-    text = "\n".join(values)
-    if text.count("\n") != len(values) - 1:
+    text = "".join(values)
+    if not text.isascii():  # then characters are not bytes
         return pa.array(values, pa.string())
-    return _from_separated(text.encode(), len(values))
+    return _packed(text.encode(), values)
 
 
 def _raw(values: Sequence[Any]) -> pa.Array:
-    if values.count(ABSENT) == len(values):
-        return pa.array([""] * len(values), pa.string())
-    text = b"\n".join(values)
-    if text.count(b"\n") != len(values) - 1:  # a value written over several lines
-        return pa.array([bytes(value).decode() for value in values], pa.string())
-    return _from_separated(text, len(values))
+    return _packed(b"".join(values), values)
 
 
-def _from_separated(text: bytes, count: int) -> pa.Array:
-    """Return the string array of ``count`` parts of ``text`` that newlines separate."""
-    if not count:
-        return pa.array([], pa.string())
-    data = np.frombuffer(text, np.uint8)
-    ends: NDArray[np.int64] = np.flatnonzero(data == ord("\n"))
-    # Arrow strings lie back to back, so the separators are cut out and the offsets moved
-    offsets = np.zeros(count + 1, np.int32)
-    offsets[1:-1] = ends - np.arange(len(ends))
-    offsets[-1] = len(data) - len(ends)
-    packed = text.replace(b"\n", b"")
-    return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(packed))
+def _packed(text: bytes, values: Sequence[Any]) -> pa.Array:
+    """Return the string array of ``values``, which lie back to back in ``text``."""
+    offsets = np.zeros(len(values) + 1, np.int32)
+    np.cumsum(np.fromiter(map(len, values), np.int32, len(values)), out=offsets[1:])
+    return pa.StringArray.from_buffers(len(values), pa.py_buffer(offsets), pa.py_buffer(text))
 
 
 def _dictionary(array: pa.Array) -> pa.DictionaryArray:

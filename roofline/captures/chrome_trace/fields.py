@@ -55,8 +55,6 @@ _TOP: Final = (
     Column(name="start_ts", kind="time", keys=("ts",), nested=False),
     Column(name="duration_ns", kind="time", keys=("dur",), nested=False),
     Column(name="external_id", kind="id", keys=("External id", "external id")),
-    Column(name="nrt_sequence_id", kind="id", keys=("nrt_sequence_id", "nrta_seq_id")),
-    Column(name="neff_cache_key", kind="text", keys=("neff_cache_key",)),
 )
 
 OP_COLUMNS: Final = (
@@ -72,6 +70,8 @@ EVENT_COLUMNS: Final = (
     Column(name="phase", kind="text", keys=("ph",), nested=False),
     Column(name="category", kind="text", keys=("cat",), nested=False),
     *_TOP,
+    Column(name="nrt_sequence_id", kind="id", keys=("nrt_sequence_id", "nrta_seq_id")),
+    Column(name="neff_cache_key", kind="text", keys=("neff_cache_key",)),
     Column(name="flow_id", kind="label", keys=("id",), nested=False),
     Column(name="args_name", kind="json", keys=("name", "labels")),
     Column(name="device", kind="label", keys=("device", "nc_idx")),

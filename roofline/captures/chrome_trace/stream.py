@@ -17,6 +17,7 @@ from roofline.errors import CaptureError
 __all__ = ["decode_array", "decode_events", "read_document", "read_whole"]
 
 BLOCK_BYTES: Final = 4 << 20
+_EVENTS_AT_ONCE: Final = 1 << 17
 _GZIP: Final = b"\x1f\x8b"
 _CONTROL: Final = bytes(max(code, 32) for code in range(256))
 _BOM: Final = b"\xef\xbb\xbf"
@@ -170,7 +171,8 @@ def _whole(
             problem = problem or error
         else:
             document.repaired = repaired
-            return document, [extract(events)]
+            parts = range(0, max(len(events), 1), _EVENTS_AT_ONCE)
+            return document, [extract(events[at : at + _EVENTS_AT_ONCE]) for at in parts]
     raise CaptureError(f"{path}: not a complete trace: {problem}") from problem
 
 
