@@ -117,6 +117,8 @@ def scan_folder(path: str | Path, compat: str | None = None) -> Folder:
             problems.append(f"{one}: {error.strerror or error}")
     if not captures:
         said = f": {problems[0]}" if problems else ""
+        if (root / "study.toml").is_file():
+            said += "; it is a study: see roofline report and roofline study check"
         raise CaptureError(f"{root}: no capture in this folder{said}")
     neffs = [capture for capture in captures if capture.format == "neff"]
     groups = _grouped(root, [capture for capture in captures if capture.format != "neff"], neffs)

@@ -46,7 +46,7 @@ def launches_record(result: xr.Dataset, findings: Sequence[Finding]) -> dict[str
 
 
 def launches_text(result: xr.Dataset, findings: Sequence[Finding]) -> str:
-    """Return a table of operators, the totals and the findings."""
+    """Return a table of operators, the heaviest first, the totals and the findings."""
     head = ("operator", "shapes", "calls", "launches", "host", "window", "device")
     table = [head]
     order = sorted(
@@ -79,7 +79,8 @@ def launches_text(result: xr.Dataset, findings: Sequence[Finding]) -> str:
         ).rstrip()
         for row in table
     ]
-    lines += ["", *_totals(result)]
+    by = "window" if (result["op_window_ns"].values > 0).any() else "host time"
+    lines += ["", f"operators in order of their {by}", *_totals(result)]
     lines += [_finding(finding) for finding in findings]
     return "\n".join(lines)
 

@@ -117,7 +117,7 @@ def _verdicts(result: StudyResult) -> Table:
         numeric=frozenset({1, 4}),
         note=(
             "of bound: lower bound over time; stable: the verdict survives each roof moved across "
-            f"its documented spread{_inferred(rows)}. {_cut(rows, result.rows)}"
+            f"its documented spread{_inferred(rows)}{_byteless(rows)}. {_cut(rows, result.rows)}"
         ).strip(),
     )
 
@@ -161,6 +161,12 @@ def _inferred(rows: Sequence[Row]) -> str:
     if all(row.measurement.clock_quality != "inferred" for row in rows):
         return ""
     return "; a clock with ? is inferred, its source does not state it"
+
+
+def _byteless(rows: Sequence[Row]) -> str:
+    if all(row.work.minimal_bytes or row.placement.bound is None for row in rows):
+        return ""
+    return "; a capture without named tensors has a bound of the work it executed, without bytes"
 
 
 def _clock(row: Row) -> str:
