@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,7 @@ __all__ = [
     "Group",
     "Member",
     "is_folder",
+    "one_each",
     "open_captures",
     "program_name",
     "scan_folder",
@@ -200,6 +201,19 @@ def _grouped(root: Path, captures: list[Capture], neffs: list[Capture]) -> tuple
 def _uuid(capture: Capture) -> str:
     joined = capture.metadata.get("neff") or {}
     return str(joined.get("uuid") or capture.metadata.get("uuid") or "")
+
+
+def one_each(captures: Sequence[Capture]) -> tuple[Capture, ...]:
+    """Return one capture an execution: a raw trace before what the vendor's tool made of it.
+
+    Files of one name in one folder are of one execution.
+    """
+    found: dict[Path, Capture] = {}
+    for capture in captures:
+        key = capture.path.parent / _stem(capture.path)
+        if key not in found or capture.format == "ntff":
+            found[key] = capture
+    return tuple(found.values())
 
 
 def program_name(root: Path, capture: Capture) -> str:

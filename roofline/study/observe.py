@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from roofline.analysis.observed import Observed, Run, join_repeats
-from roofline.captures.folder import Group, Member, is_folder, program_name, scan_folder
+from roofline.captures.folder import Group, Member, is_folder, one_each, program_name, scan_folder
 from roofline.captures.measured import load_measured
 from roofline.captures.registry import open_capture
 from roofline.errors import CaptureError, QueryError, RooflineError
@@ -118,7 +118,7 @@ def _folder(path: Path, options: Options) -> Run:
     for group in folder.groups:
         kernel = path.name if options.repeats else program_name(path, group.members[0].capture)
         ranks = {member.rank for member in group.members}
-        for member in _executions(path, group):
+        for member in _executions(group):
             name = f"{kernel}, rank {member.rank}" if len(ranks) > 1 else kernel
             run = observe_capture(member.capture, options, kernel=name)
             observed += run.observed
@@ -132,16 +132,10 @@ def _folder(path: Path, options: Options) -> Run:
     )
 
 
-def _executions(path: Path, group: Group) -> list[Member]:
+def _executions(group: Group) -> list[Member]:
     """Return one capture an execution: a raw trace before what the vendor's tool made of it."""
-    found: dict[tuple[str, int | None, int | None, int | None], Member] = {}
-    for member in group.members:
-        key = (
-            program_name(path, member.capture), member.execution, member.rank, member.core
-        )  # fmt: skip
-        if key not in found or member.capture.format == "ntff":
-            found[key] = member
-    return list(found.values())
+    kept = {capture.path for capture in one_each([member.capture for member in group.members])}
+    return [member for member in group.members if member.path in kept]
 
 
 def _labels(sources: Sequence[str]) -> list[str]:

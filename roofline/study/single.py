@@ -11,6 +11,7 @@ from roofline.analysis.ladder import ladder
 from roofline.analysis.placement import place
 from roofline.analysis.verdict import decide
 from roofline.captures.capture import Capture
+from roofline.captures.folder import one_each
 from roofline.captures.registry import open_capture
 from roofline.clocks import Clock
 from roofline.errors import CaptureError, StudyError
@@ -162,7 +163,7 @@ def _result(
 
 
 def _open(path: Path, compat: str | None) -> Iterator[Capture]:
-    """Yield the capture at a path; of a folder that is none itself, each capture in it."""
+    """Yield the capture at a path; of a folder that is none itself, each execution in it."""
     if not path.exists():
         known = ", ".join(list_studies())
         raise StudyError(f"{path}: no such file or folder; shipped studies: {known}")
@@ -171,13 +172,12 @@ def _open(path: Path, compat: str | None) -> Iterator[Capture]:
     except CaptureError:
         if not path.is_dir():
             raise
-        found = False
+        found = []
         for file in sorted(path.iterdir()):
             try:
-                capture = open_capture(file, compat)
+                found.append(open_capture(file, compat))
             except CaptureError:
                 continue
-            found = True
-            yield capture
         if not found:
             raise
+        yield from one_each(found)

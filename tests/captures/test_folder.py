@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from roofline.captures.folder import is_folder, open_captures, scan_folder
+from roofline.captures.folder import is_folder, one_each, open_captures, scan_folder
 from roofline.captures.ntff.trace import open_trace
 from roofline.captures.registry import open_capture
 from roofline.cli.main import cli
@@ -118,6 +118,19 @@ def test_a_summary_joins_the_trace_of_its_name(shared: Path) -> None:
     assert [[member.capture.format for member in group.members] for group in found.groups] == [
         ["ntff", "summary-text"]
     ]
+
+
+def test_one_execution_is_taken_once(tmp_path: Path) -> None:
+    for name in ("a.json", "a.json.gz", "b.json"):
+        naive_rmsnorm().write(tmp_path / name)
+    taken = one_each(open_captures(tmp_path))
+    assert sorted(capture.path.name.split(".")[0] for capture in taken) == ["a", "b"]
+
+
+def test_a_trace_is_taken_before_the_output_of_the_vendor(shared: Path) -> None:
+    both = open_captures(shared / "captures" / "trn2-v5-vector-add")
+    assert [capture.format for capture in one_each(both)] == ["ntff"]
+    assert one_each(both[::-1]) == one_each(both)
 
 
 def test_what_is_no_folder(tmp_path: Path) -> None:
