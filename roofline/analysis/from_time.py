@@ -11,10 +11,11 @@ from roofline.hardware.model import Hardware
 __all__ = ["evidence_from_time", "fixed_time", "memory_evidence"]
 
 
-def evidence_from_time(placement: Placement) -> Evidence:
+def evidence_from_time(placement: Placement, device_s: float | None = None) -> Evidence:
     """Return what the time of a placement says.
 
-    Raises ``QueryError`` for a placement without a time.
+    ``device_s`` is the time in s that executions took inside a window with host time, where it was
+    measured: the rest of the window is then known and not bounded. Raises ``QueryError`` for a placement without a time.
     """
     if placement.time_s is None:
         raise QueryError(f"work {placement.work.name!r} has no time to judge")
@@ -27,6 +28,9 @@ def evidence_from_time(placement: Placement) -> Evidence:
     if placement.time_s < (placement.bound_s or 0.0):
         contradictions = tuple(note for note in placement.notes if "lower bound" in note)
     fixed, source = fixed_time(placement)
+    if device_s is not None and placement.clock in ("host_wall", "framework_window"):
+        outside = max(0.0, placement.time_s - device_s)
+        fixed, source = (outside, outside), "window less the executions in it, both measured"
     return Evidence(
         time_s=placement.time_s,
         clock=placement.clock,

@@ -41,9 +41,10 @@ def launches(capture: Capture, *, warmup: int | None = None) -> xr.Dataset:
     """Return host time, dispatch windows, device executions and launches of a framework trace.
 
     Dimensions: ``op`` (operators with the same name and input shapes), ``launch`` (one row each,
-    by start) and ``step`` (``ProfilerStep#`` ranges). Times are int64 ns; -1 is not known.
+    by start), ``call`` (one call of an operator, as its row in ``cpu_ops``) and ``step``
+    (``ProfilerStep#`` ranges). Times are int64 ns; -1 is not known.
     Durations that overlap are counted once. Launches outside the steps and in warm-up steps are
-    rows of ``launch`` but not part of ``op``; ``warmup`` is the number of leading steps to leave
+    rows of ``launch`` but not part of ``op``, and their calls are no rows of ``call``; ``warmup`` is the number of leading steps to leave
     out (``None``: by ``WARMUP_RULE``). Raises ``MissingTableError`` for a capture that is no trace.
     """
     trace = _Trace.of(capture, warmup)
@@ -216,6 +217,10 @@ def _add_ops(build: Builder, trace: _Trace) -> None:
               "ns", "time in dispatch windows, overlaps once")  # fmt: skip
     build.add("op_device_ns", dims, trace.device_times(of_launch, count)[1], "ns",
               "time with an execution on the device")  # fmt: skip
+    build.add("call_row", ("call",), units.astype(np.int64), "1", "row in cpu_ops")
+    build.add("call_op", ("call",), group_of_unit[units], "1", "index of the operator")
+    build.add("launch_group", ("launch",), of_launch, "1",
+              "index of the operator, -1 where it is not counted")  # fmt: skip
 
 
 def _add_launches(build: Builder, trace: _Trace) -> None:

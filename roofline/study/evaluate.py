@@ -27,7 +27,7 @@ from roofline.work.work import CONVENTIONS, Work
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["StudyResult", "evaluate", "study_hardware", "work_of"]
+__all__ = ["StudyResult", "evaluate", "rungs_of", "study_hardware", "work_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,8 @@ class StudyResult:
 
     ``others`` maps the remaining hardware candidates to the same rows on them; ``onset`` says
     from which size on the operator is no longer limited by fixed time; ``context`` holds rows of
-    another study, drawn behind. ``kind`` is ``study``, or ``capture`` without a study file.
+    another study, drawn behind. ``kind`` is ``study``, or ``capture`` or ``trace`` without a study
+    file.
     """
 
     study: Study
@@ -169,7 +170,7 @@ def _rows(
                 measurement=measurement,
                 work=work,
                 placement=placement,
-                rungs=_rungs(placement, evidence),
+                rungs=rungs_of(placement, evidence),
                 evidence=evidence,
                 verdict=decide(evidence, preset),
             )
@@ -212,7 +213,7 @@ def _evidence(measurement: Measurement, placement: Placement, window: str) -> Ev
     return evidence_from_time(placement)
 
 
-def _rungs(placement: Placement, evidence: Evidence) -> tuple[Rung, ...]:
+def rungs_of(placement: Placement, evidence: Evidence) -> tuple[Rung, ...]:
     """Return the ladder with what counters or the clock add, before the measured time."""
     *steps, measured = ladder(placement)
     if evidence.basis == "summary":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from roofline.errors import WorkError
@@ -69,6 +69,20 @@ class OpCount:
     def bytes(self) -> int:
         """Bytes read plus bytes written, every operand counted."""
         return self.read_bytes + self.write_bytes
+
+    def scaled(self, calls: int) -> OpCount:
+        """Return the counts of ``calls`` such launches together; shapes stay those of one."""
+        return replace(
+            self,
+            flops={key: value * calls for key, value in self.flops.items()},
+            tensor_flops={key: value * calls for key, value in self.tensor_flops.items()},
+            element_passes=self.element_passes * calls,
+            read_bytes=self.read_bytes * calls,
+            aliased_read_bytes=self.aliased_read_bytes * calls,
+            write_bytes=self.write_bytes * calls,
+            host_copy_bytes=self.host_copy_bytes * calls,
+            members=tuple(member.scaled(calls) for member in self.members),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
