@@ -15,7 +15,8 @@ def evidence_from_time(placement: Placement, device_s: float | None = None) -> E
     """Return what the time of a placement says.
 
     ``device_s`` is the time in s that executions took inside a window with host time, where it was
-    measured: the rest of the window is then known and not bounded. Raises ``QueryError`` for a placement without a time.
+    measured: the rest of the window is then known and not bounded. Raises ``QueryError`` for a
+    placement without a time.
     """
     if placement.time_s is None:
         raise QueryError(f"work {placement.work.name!r} has no time to judge")

@@ -42,10 +42,11 @@ def launches(capture: Capture, *, warmup: int | None = None) -> xr.Dataset:
 
     Dimensions: ``op`` (operators with the same name and input shapes), ``launch`` (one row each,
     by start), ``call`` (one call of an operator, as its row in ``cpu_ops``) and ``step``
-    (``ProfilerStep#`` ranges). Times are int64 ns; -1 is not known.
-    Durations that overlap are counted once. Launches outside the steps and in warm-up steps are
-    rows of ``launch`` but not part of ``op``, and their calls are no rows of ``call``; ``warmup`` is the number of leading steps to leave
-    out (``None``: by ``WARMUP_RULE``). Raises ``MissingTableError`` for a capture that is no trace.
+    (``ProfilerStep#`` ranges). Times are int64 ns; -1 is not known. Durations that overlap are
+    counted once. Launches outside the steps and in warm-up steps are rows of ``launch`` but not
+    part of ``op``, and their calls are no rows of ``call``; ``warmup`` is the number of leading
+    steps to leave out (``None``: by ``WARMUP_RULE``). Raises ``MissingTableError`` for a capture
+    that is no trace.
     """
     trace = _Trace.of(capture, warmup)
     build = Builder()

@@ -14,6 +14,7 @@ from roofline.analysis.placement import Placement
 from roofline.analysis.verdict import Verdict
 from roofline.hardware.model import Hardware
 from roofline.plots.figure import Figure
+from roofline.report.trace_data import trace_json
 from roofline.study.evaluate import StudyResult
 from roofline.study.onset import fit_times
 from roofline.study.rows import Row
@@ -34,6 +35,7 @@ def to_json(data: Mapping[str, Any]) -> str:
 def study_json(result: StudyResult) -> dict[str, Any]:
     """Return everything a study report says, with SI base units in the names."""
     study = result.study
+    more = {} if result.trace is None else {"trace": trace_json(result.trace)}
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": result.kind,
@@ -88,6 +90,7 @@ def study_json(result: StudyResult) -> dict[str, Any]:
             for key, one in study.sources.items()
         },
         "notes": list(study.notes),
+        **more,
     }
 
 

@@ -11,6 +11,7 @@ from roofline.report.blocks import Block, Bullets, Entries, FigureBlock, Heading
 from roofline.report.study_context import onset, other_hardware, provenance, roofs_used
 from roofline.report.study_rows import percent, some_rows
 from roofline.report.study_work import operators, sides, work
+from roofline.report.trace_blocks import operator_tables, trace_summary
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
 from roofline.units import format_rate, format_time
@@ -19,19 +20,13 @@ __all__ = ["one_sentence", "study_blocks", "summary_blocks"]
 
 
 def study_blocks(result: StudyResult) -> list[Block]:
-    """Return the whole report."""
+    """Return the whole report; where nothing is placed it ends with the figures."""
+    if not result.rows:
+        return [*summary_blocks(result), *_figures(), *operator_tables(result), *provenance(result)]
     return [
         *summary_blocks(result),
-        Heading(text="Figures"),
-        FigureBlock(
-            stem="ladder",
-            alt="Time ladder: what each microsecond of a variant is, on a logarithmic axis",
-        ),
-        FigureBlock(stem="roofline", alt="Roofline: FLOP per byte against FLOP/s"),
-        FigureBlock(
-            stem="engines", alt="Engine panel: element-passes per byte against passes per second"
-        ),
-        FigureBlock(stem="sizes", alt="Achieved bandwidth over size, with the memory roofs"),
+        *_figures(),
+        *operator_tables(result),
         *_time(result),
         *sides(result),
         *work(result),
@@ -43,15 +38,38 @@ def study_blocks(result: StudyResult) -> list[Block]:
     ]
 
 
+def _figures() -> tuple[Block, ...]:
+    return (
+        Heading(text="Figures"),
+        FigureBlock(
+            stem="operators", alt="Operators by time: on the host, dispatched, on the device"
+        ),
+        FigureBlock(
+            stem="ladder",
+            alt="Time ladder: what each microsecond of a variant is, on a logarithmic axis",
+        ),
+        FigureBlock(stem="roofline", alt="Roofline: FLOP per byte against FLOP/s"),
+        FigureBlock(
+            stem="engines", alt="Engine panel: element-passes per byte against passes per second"
+        ),
+        FigureBlock(stem="sizes", alt="Achieved bandwidth over size, with the memory roofs"),
+    )
+
+
 def summary_blocks(result: StudyResult) -> list[Block]:
     """Return what a terminal shows: verdicts, one sentence each, and findings."""
     blocks: list[Block] = [
         Heading(text=result.study.title, level=1),
-        Paragraph(text=_setting(result)),
-        Heading(text="Verdicts"),
-        _verdicts(result),
-        Bullets(items=tuple(one_sentence(row) for row in shown_rows(result.rows))),
+        *([Paragraph(text=_setting(result))] if result.rows else []),
     ]
+    if result.trace is not None:
+        blocks += trace_summary(result, result.trace)
+    else:
+        blocks += [
+            Heading(text="Verdicts"),
+            _verdicts(result),
+            Bullets(items=tuple(one_sentence(row) for row in shown_rows(result.rows))),
+        ]
     if result.findings:
         blocks += [
             Heading(text="Findings"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from roofline.plots.describe import describe_engines, describe_roofline
 from roofline.plots.describe_ladder import describe_ladder
 from roofline.plots.describe_sizes import describe_sizes
+from roofline.plots.describe_trace import trace_figures
 from roofline.plots.figure import Figure
 from roofline.report.blocks import Block, FigureBlock
 from roofline.report.data import figures_json, points_csv, study_json, to_json
@@ -26,6 +27,8 @@ def study_figures(result: StudyResult) -> tuple[Figure, ...]:
 
     No engine panel without passes, sizes only where a variant has a series of them.
     """
+    if result.trace is not None:
+        return trace_figures(result, result.trace)
     figures = [describe_ladder(result), describe_roofline(result)]
     if any(row.placement.passes for row in result.rows):
         figures.append(describe_engines(result))

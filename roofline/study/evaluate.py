@@ -27,6 +27,8 @@ from roofline.work.work import CONVENTIONS, Work
 if TYPE_CHECKING:
     import xarray as xr
 
+    from roofline.study.traced import TraceView
+
 __all__ = ["StudyResult", "evaluate", "rungs_of", "study_hardware", "work_of"]
 
 
@@ -37,7 +39,7 @@ class StudyResult:
     ``others`` maps the remaining hardware candidates to the same rows on them; ``onset`` says
     from which size on the operator is no longer limited by fixed time; ``context`` holds rows of
     another study, drawn behind. ``kind`` is ``study``, or ``capture`` or ``trace`` without a study
-    file.
+    file; ``trace`` then holds the trace's operators, steps and launches.
     """
 
     study: Study
@@ -49,6 +51,7 @@ class StudyResult:
     onset: tuple[Onset, ...]
     context: tuple[Row, ...] = ()
     kind: str = "study"
+    trace: TraceView | None = None
 
     def to_dataset(self) -> xr.Dataset:
         """Return the rows as a Dataset along dim ``row``, with units and conventions."""

@@ -14,7 +14,7 @@ from roofline.captures.capture import Capture
 from roofline.captures.folder import one_each
 from roofline.captures.registry import open_capture
 from roofline.clocks import Clock
-from roofline.errors import CaptureError, StudyError
+from roofline.errors import CaptureError, QueryError, StudyError
 from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
 from roofline.study.captured import capture_findings, capture_hardware, capture_row
@@ -22,6 +22,7 @@ from roofline.study.evaluate import StudyResult
 from roofline.study.load import list_studies
 from roofline.study.rows import Row
 from roofline.study.study import Config, Measurement, Source, Study, Variant
+from roofline.study.traced import evaluate_trace, is_trace
 from roofline.work.work import Work
 
 __all__ = ["evaluate_captures", "evaluate_time"]
@@ -46,6 +47,13 @@ def evaluate_captures(
     a path that holds no capture.
     """
     captures = list(_open(path, compat))
+    if len(captures) == 1 and is_trace(captures[0]):
+        if work is not None or time_s is not None:
+            raise QueryError(
+                f"{path}: work and a time are joined with the capture of one kernel; a trace of "
+                "operators has its own"
+            )
+        return evaluate_trace(captures[0], hardware=hardware, lnc=lnc, preset=preset)
     machines = [capture_hardware(capture, hardware, lnc=lnc) for capture in captures]
     machine = machines[0]
     others = {f"{one.name}, LNC {one.lnc}" for one in machines}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from roofline.captures.capture import Capture
 
-__all__ = ["ALL", "DEVICE", "Operator", "TraceResult", "evaluate_trace"]
+__all__ = ["ALL", "DEVICE", "Operator", "TraceView", "evaluate_trace", "is_trace"]
 
 ALL: Final = "all launches"
 """The name of the row of all launches together."""
@@ -47,8 +47,9 @@ _NS: Final = 1e-9
 class Operator:
     """An operator by name and input shapes over the counted steps; times in s, ``None`` unknown.
 
-    ``problem`` says why a launched operator is not placed. ``window`` and ``device`` are the
-    verdicts on its dispatch windows and on its executions.
+    ``problem`` says why a launched operator is not placed; ``executed`` whether each of its
+    launches has an execution, so that ``device_s`` is all of them. ``window`` and ``device`` are
+    the verdicts on its dispatch windows and on its executions.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Operator:
     device_s: float | None
     work: Work | None = None
     problem: str = ""
+    executed: bool = False
     window: Verdict | None = None
     device: Verdict | None = None
 
@@ -76,15 +78,13 @@ class Operator:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TraceResult:
-    """A trace placed and judged.
+class TraceView:
+    """What a trace shows beyond placed rows.
 
-    ``study`` holds a row for each operator and clock that has a place, longest first, after the
-    rows of all launches together; ``operators`` every operator, longest first; ``launches`` the
-    dataset it all comes from. ``assumed`` says that the trace names no chip and none was given.
+    ``operators`` are all of them, longest first; ``launches`` is the dataset they come from.
+    ``assumed`` says that the trace names no chip and none was given.
     """
 
-    study: StudyResult
     operators: tuple[Operator, ...]
     launches: xr.Dataset
     assumed: bool
@@ -95,18 +95,25 @@ class TraceResult:
         return tuple(one for one in self.operators if one.problem)
 
 
+def is_trace(capture: Capture) -> bool:
+    """Whether a capture is a framework's trace: operators on a host, and no engine events."""
+    return capture.has("cpu_ops") and not capture.has("instructions")
+
+
 def evaluate_trace(
     capture: Capture,
     *,
     hardware: str | None = None,
     lnc: int | None = None,
     preset: str = "vendor",
-) -> TraceResult:
+) -> StudyResult:
     """Return the operators of a trace on the hardware named, else on the one the trace names.
 
-    Where neither does, trn2 is assumed and ``assumed`` set. Times are sums over the steps that are
-    no warm-up, durations that overlap counted once. Raises ``MissingTableError`` for a capture
-    that is no trace.
+    A row is an operator by name and input shapes on one clock: its dispatch windows, and its
+    executions where every launch has one. All launches together come first, then the longest
+    operator. Times and work are sums over the steps that are no warm-up, durations that overlap
+    counted once. Where no chip is named trn2 is assumed and ``trace.assumed`` set. Raises
+    ``MissingTableError`` for a capture that is no trace.
     """
     named = hardware or named_hardware(capture)
     machine = hardware_of(capture, named or _ASSUMED)
@@ -144,25 +151,21 @@ def evaluate_trace(
         notes=tuple(f"{one.severity}: {one.what}" for one in capture.quality),
     )
     rows = [*_rows(ALL, _all(found, operators), machine, preset, None), *rows]
-    return TraceResult(
-        study=StudyResult(
-            kind="trace",
-            study=replace(
-                study,
-                configs=tuple(dict.fromkeys(row.measurement.config for row in rows)),
-                variants=tuple(dict.fromkeys(row.variant for row in rows)),
-                measurements=tuple(row.measurement for row in rows),
-            ),
-            hardware=machine,
-            preset=preset,
-            rows=tuple(rows),
-            others={},
-            findings=findings,
-            onset=(),
+    return StudyResult(
+        kind="trace",
+        study=replace(
+            study,
+            configs=tuple(dict.fromkeys(row.measurement.config for row in rows)),
+            variants=tuple(dict.fromkeys(row.variant for row in rows)),
+            measurements=tuple(row.measurement for row in rows),
         ),
-        operators=tuple(judged),
-        launches=found,
-        assumed=named is None,
+        hardware=machine,
+        preset=preset,
+        rows=tuple(rows),
+        others={},
+        findings=findings,
+        onset=(),
+        trace=TraceView(operators=tuple(judged), launches=found, assumed=named is None),
     )
 
 
@@ -176,8 +179,7 @@ def _calls(capture: Capture, found: xr.Dataset) -> list[Counter[Inputs]]:
     distinct, number = np.unique(marks, axis=1, return_counts=True)
     for (op, *at), count in zip(distinct.T.tolist(), number.tolist(), strict=True):
         dims, types, concrete = (
-            texts[code] if code >= 0 else ""
-            for code, (_, texts) in zip(at, columns, strict=True)
+            texts[code] if code >= 0 else "" for code, (_, texts) in zip(at, columns, strict=True)
         )
         calls[op][dims, types, concrete] += count
     return calls
@@ -212,6 +214,8 @@ def _operators(
                      "host_ns", "window_ns", "device_ns")
     }  # fmt: skip
     placed = found.attrs["basis"] != "dispatch"
+    group, ran = found["launch_group"].values, found["launch_executions"].values > 0
+    lacking = set(group[(group >= 0) & ~ran].tolist())
     operators = []
     for index, values in enumerate(zip(*columns.values(), strict=True)):
         name, shapes, is_operator, called, launched, *times = values
@@ -235,6 +239,7 @@ def _operators(
                 device_s=_seconds(times[2]),
                 work=work,
                 problem=problem,
+                executed=placed and index not in lacking,
             )
         )
     return sorted(operators, key=lambda one: (-one.time_s, -(one.host_s or 0.0)))
@@ -259,6 +264,7 @@ def _all(found: xr.Dataset, operators: Sequence[Operator]) -> Operator:
         window_s=_seconds(window),
         device_s=float(device[device > 0].sum()) * _NS or None,
         work=work,
+        executed=all(one.executed for one in operators if one.launches),
     )
 
 
@@ -268,7 +274,8 @@ def _rows(
     """Return a row on the dispatch windows and one on the executions, as far as known."""
     if one.work is None:
         return []
-    times = (("framework_window", one.window_s), ("device_execution", one.device_s))
+    device_s = one.device_s if one.executed else None
+    times = (("framework_window", one.window_s), ("device_execution", device_s))
     known = [(clock, time_s) for clock, time_s in times if time_s]
     return [
         _row(
@@ -293,7 +300,7 @@ def _row(
     if work is None:
         raise WorkError(f"{name}: not counted")
     placement = place(work, machine, time_s=time_s, clock=clock)
-    evidence = evidence_from_time(placement, one.device_s)
+    evidence = evidence_from_time(placement, one.device_s if one.executed else None)
     return Row(
         variant=Variant(name=name, title=name, mode=work.mode),
         measurement=Measurement(

@@ -29,9 +29,7 @@ def work_of_calls(
     else the keys. Raises ``WorkError`` that says why neither can be counted.
     """
     try:
-        counts = [_of_inputs(name, *inputs).scaled(number) for inputs, number in calls.items()]
-        if not counts:
-            raise WorkError("no call on the host")
+        counts = _of_all(name, calls)
     except WorkError as error:
         if not keys or sum(keys.values()) < launches:
             raise
@@ -46,6 +44,12 @@ def together(name: str, works: Sequence[Work], unknown: Iterable[str], *, launch
     """Return works that ran one after the other, each through HBM, as one."""
     found = _work(name, [op for work in works for op in work.ops], launches)
     return replace(found, unknown_ops=tuple(dict.fromkeys(unknown)))
+
+
+def _of_all(name: str, calls: Mapping[Inputs, int]) -> list[OpCount]:
+    if not calls:
+        raise WorkError("no call on the host")
+    return [_of_inputs(name, *inputs).scaled(number) for inputs, number in calls.items()]
 
 
 def _of_inputs(name: str, dims: str, types: str, concrete: str) -> OpCount:

@@ -291,7 +291,7 @@ def test_a_launch_outside_the_steps_is_not_counted(tmp_path: Path) -> None:
 
 def test_an_empty_trace_gives_empty_results(tmp_path: Path) -> None:
     result, findings = read(Trace(), tmp_path)
-    assert dict(result.sizes) == {"op": 0, "launch": 0, "step": 0}
+    assert dict(result.sizes) == {"op": 0, "call": 0, "launch": 0, "step": 0}
     assert set(findings) == {"no-device-events"}
 
 

@@ -47,7 +47,8 @@ __all__ = ["command"]
 def command(
     paths: tuple[str, ...], output: Path | None, as_json: bool, vendor: bool, **settings: Any
 ) -> None:
-    """Report on each PATH: a study (folder or shipped name), a capture, or a folder of captures.
+    """Report on each PATH: a study (folder or shipped name), a capture, a folder of captures, or a
+    framework trace.
 
     Without -o a compact report is printed; with it report.md, report.json, points.csv, the
     figures and index.html are written.

@@ -1,0 +1,230 @@
+"""What the report of a framework trace says beyond that of a study: operators, steps, gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from roofline.analysis.launches import NO_VALUE
+from roofline.analysis.verdict import Verdict
+from roofline.report.blocks import Block, Bullets, Heading, Paragraph, Table
+from roofline.report.study_rows import percent
+from roofline.study.evaluate import StudyResult
+from roofline.study.rows import Row
+from roofline.study.traced import ALL, Operator, TraceView
+from roofline.units import format_count, format_rate, format_time
+
+__all__ = ["operator_tables", "trace_summary"]
+
+_TOP: Final = 10  # operators of the summary; the whole table holds every one
+_SENTENCES: Final = 3
+_NS: Final = 1e-9
+
+
+def trace_summary(result: StudyResult, trace: TraceView) -> list[Block]:
+    """Return what a terminal shows of a trace: setting, verdicts, and the longest operators."""
+    alone = [row for row in result.rows if row.variant.name != ALL]
+    sentences = [row for row in result.rows if row.variant.name == ALL] or alone[:_SENTENCES]
+    blocks: list[Block] = [
+        Bullets(items=tuple(_setting(result, trace))),
+        Heading(text="Verdicts"),
+    ]
+    if sentences:
+        blocks.append(Bullets(items=tuple(map(_sentence, sentences))))
+    else:
+        blocks.append(Paragraph(text=_nothing_placed(trace)))
+    shown = _ordered(trace)[:_TOP]
+    more = len(trace.operators) - len(shown)
+    blocks += [
+        Heading(text="Longest operators"),
+        Table(
+            columns=("operator", "launches", "host", "window", "device", "verdict"),
+            rows=tuple(
+                (
+                    one.key,
+                    format_count(one.launches),
+                    _time(one.host_s),
+                    _time(one.window_s),
+                    _time(one.device_s),
+                    _verdict(one),
+                )
+                for one in shown
+            ),
+            numeric=frozenset({1, 2, 3, 4}),
+            note=f"{more} more in the table of the written report." if more > 0 else "",
+        ),
+    ]
+    return blocks
+
+
+def operator_tables(result: StudyResult) -> Iterator[Block]:
+    """Yield every operator, those that are not counted, steps and gaps; nothing for no trace."""
+    trace = result.trace
+    if trace is None:
+        return
+    rows = {(row.variant.name, row.placement.clock): row for row in result.rows}
+    yield Heading(text="Operators")
+    yield Table(
+        columns=("operator", "launches", "host", "window", "device", "FLOP", "bytes", "FLOP/B",
+                 "bandwidth", "of bound", "verdict", "on the device"),
+        rows=tuple(_operator(one, rows) for one in _ordered(trace)),
+        numeric=frozenset(range(1, 10)),
+        note="Times are sums over the counted steps, overlaps once. Bytes are minimal: the "
+        "inputs and outputs of each launch. Bandwidth and share of the lower bound are over the "
+        "executions where each launch has one, else over the windows. The last two columns judge "
+        "the windows and the executions.",
+    )  # fmt: skip
+    yield from _not_counted(trace)
+    yield from _steps(trace)
+    yield from _gaps(trace)
+
+
+def _setting(result: StudyResult, trace: TraceView) -> Iterator[str]:
+    attrs, sizes = trace.launches.attrs, trace.launches.sizes
+    steps = attrs["steps_used"]
+    scope = "the whole trace" if steps == NO_VALUE else f"{steps} of {sizes['step']} steps"
+    if attrs["basis"] == "dispatch":
+        yield f"{len(trace.operators)} operators on the host in {scope}; no event of a device"
+    else:
+        device = attrs["device_union_ns"]
+        running = "" if device == NO_VALUE else f", {format_time(device * _NS)} on the device"
+        yield (
+            f"{format_count(attrs['launches'])} launches of {len(trace.operators)} operators in "
+            f"{scope}: {format_time(attrs['launch_union_ns'] * _NS)} in flight{running}"
+        )
+        yield f"a launch is: {attrs['basis_meaning']} (clock {attrs['clock']}, profiled)"
+    if steps != NO_VALUE and steps != sizes["step"]:
+        yield f"warm-up left out: {attrs['warmup_rule']}"
+    if trace.assumed and result.rows:
+        yield (
+            f"the trace does not say which chip it is from: {result.hardware.name} with LNC "
+            f"{result.hardware.lnc} is assumed; --hw names another"
+        )
+    launched = [one for one in trace.operators if one.launches]
+    if launched:
+        counted = sum(one.time_s for one in launched if not one.problem)
+        total = sum(one.time_s for one in launched)
+        share = f", {percent(counted / total)} of their time" if total else ""
+        partial = "; totals are partial" if trace.uncounted else ""
+        yield (
+            f"{len(launched) - len(trace.uncounted)} of {len(launched)} launched operators are "
+            f"counted{share}{partial}"
+        )
+
+
+def _nothing_placed(trace: TraceView) -> str:
+    if trace.launches.attrs["basis"] == "dispatch":
+        return (
+            "Nothing is placed on a roofline: the trace holds no event of a device, and a time "
+            "on the host says nothing of a kernel."
+        )
+    return "Nothing is placed on a roofline: no launched operator could be counted."
+
+
+def _sentence(row: Row) -> str:
+    return f"{row.measurement.key}: {row.verdict.explanation}"
+
+
+def _ordered(trace: TraceView) -> Sequence[Operator]:
+    """Return operators before plain ranges of host time where nothing launched."""
+    return sorted(trace.operators, key=lambda one: -one.time_s or (0 if one.is_operator else 1))
+
+
+def _operator(one: Operator, rows: dict[tuple[str, str], Row]) -> tuple[str, ...]:
+    row = rows.get((one.key, "device_execution")) or rows.get((one.key, "framework_window"))
+    head = (
+        one.key,
+        format_count(one.launches),
+        _time(one.host_s),
+        _time(one.window_s),
+        _time(one.device_s),
+    )
+    if row is None:
+        return (*head, *[""] * 5, "not counted" if one.problem else "", "")
+    placement = row.placement
+    intensity, rate = placement.intensity("minimal"), placement.bytes_per_s("minimal")
+    return (
+        *head,
+        format_count(placement.flops),
+        format_count(row.work.minimal_bytes),
+        "" if intensity is None else f"{intensity:.3g}",
+        "" if rate is None else format_rate(rate, "B/s"),
+        percent(placement.bound_fraction),
+        _label(one.window),
+        _label(one.device),
+    )
+
+
+def _not_counted(trace: TraceView) -> Iterator[Block]:
+    if not trace.uncounted:
+        return
+    yield Heading(text="Not counted")
+    yield Table(
+        columns=("operator", "shapes", "launches", "time", "why"),
+        rows=tuple(
+            (one.name, one.shapes, format_count(one.launches), _time(one.time_s), one.problem)
+            for one in trace.uncounted
+        ),
+        numeric=frozenset({2, 3}),
+        note="They launched, but what they compute is not known: they are not placed, and totals "
+        "leave them out.",
+    )
+
+
+def _steps(trace: TraceView) -> Iterator[Block]:
+    found = trace.launches
+    if not found.sizes["step"]:
+        return
+    names = ("duration_ns", "launches", "busy_ns", "device_ns", "warmup")
+    columns = [found[f"step_{name}"].values.tolist() for name in names]
+    yield Heading(text="Steps")
+    yield Table(
+        columns=("step", "duration", "launches", "in flight", "on the device", "counted"),
+        rows=tuple(
+            (
+                str(number),
+                _ns(duration),
+                format_count(launches),
+                _ns(busy),
+                _ns(device),
+                "no, warm-up" if warmup else "yes",
+            )
+            for number, duration, launches, busy, device, warmup in zip(
+                found["step"].values.tolist(), *columns, strict=True
+            )
+        ),
+        numeric=frozenset({1, 2, 3, 4}),
+        note=f"Warm-up: {found.attrs['warmup_rule']}.",
+    )
+
+
+def _gaps(trace: TraceView) -> Iterator[Block]:
+    found = trace.launches
+    gaps = found["launch_gap_ns"].values[found["launch_counted"].values]
+    gaps = gaps[gaps != NO_VALUE]
+    if found.attrs["basis"] == "dispatch" or not len(gaps):
+        return
+    yield Heading(text="Gaps between launches")
+    yield Paragraph(
+        text=f"The queues were idle for {_ns(int(gaps.sum()))} in {format_count(len(gaps))} gaps "
+        f"between launches, the longest {_ns(int(gaps.max()))}."
+    )
+
+
+def _verdict(one: Operator) -> str:
+    return "not counted" if one.problem else _label(one.window) or _label(one.device)
+
+
+def _label(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return ""
+    excluded = f", not {' or '.join(verdict.excluded)}" if verdict.excluded else ""
+    return f"{verdict.label}{excluded if verdict.resource == 'unknown' else ''}"
+
+
+def _time(seconds: float | None) -> str:
+    return "" if seconds is None else format_time(seconds)
+
+
+def _ns(value: int) -> str:
+    return "" if value == NO_VALUE else format_time(value * _NS)
