@@ -54,8 +54,6 @@ def parse_quantity(text: str, unit: str) -> float:
     if match is None:
         raise UnitError(f"not a number with a unit: {text!r} (expected for example '1.5 {unit}')")
     value, written = float(match[1].replace("_", "")), match[2]
-    if not math.isfinite(value):
-        raise UnitError(f"not a finite number: {text!r}")
     if not written and unit != "1":
         raise UnitError(f"{text!r} has no unit; write it out, for example '{text.strip()} {unit}'")
     if not written.endswith(unit if unit != "1" else ""):
@@ -64,6 +62,8 @@ def parse_quantity(text: str, unit: str) -> float:
     scale = _PREFIX.get(prefix)
     if scale is None:
         raise UnitError(f"{text!r}: unknown prefix {prefix!r} before {unit}")
+    if not math.isfinite(value * scale):
+        raise UnitError(f"not a finite number: {text!r}")
     return value * scale
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from roofline.errors import MissingTableError
 from roofline.intervals import Int64Array
 
 if TYPE_CHECKING:
@@ -22,6 +23,13 @@ def has(table: pa.Table, *names: str) -> bool:
     return all(name in table.column_names for name in names)
 
 
+def _column(table: pa.Table, name: str) -> pa.ChunkedArray:
+    if name not in table.column_names:
+        held = ", ".join(table.column_names) or "none"
+        raise MissingTableError(f"the capture has no column {name!r}; held: {held}")
+    return table.column(name)
+
+
 def codes(table: pa.Table, name: str) -> tuple[npt.NDArray[np.int32], list[str]]:
     """Return a string column as codes and names; a null is code -1.
 
@@ -29,7 +37,7 @@ def codes(table: pa.Table, name: str) -> tuple[npt.NDArray[np.int32], list[str]]
     """
     import pyarrow as pa
 
-    column = table.column(name)
+    column = _column(table, name)
     if not pa.types.is_dictionary(column.type):
         if not pa.types.is_string(column.type):
             column = column.cast(pa.string())
@@ -50,7 +58,7 @@ def integers(table: pa.Table, name: str) -> Int64Array:
     """Return an integer column as int64; nulls become 0 (see ``known`` for the mask)."""
     import pyarrow as pa
 
-    column = table.column(name)
+    column = _column(table, name)
     if column.type != pa.int64():
         column = column.cast(pa.int64())
     if column.null_count:
@@ -64,7 +72,7 @@ def floats(table: pa.Table, name: str) -> npt.NDArray[np.float64]:
     """Return a number column as float64; nulls become NaN. Never for times."""
     import pyarrow as pa
 
-    column = table.column(name).cast(pa.float64(), safe=False)
+    column = _column(table, name).cast(pa.float64(), safe=False)
     return np.asarray(column.to_numpy(), np.float64)
 
 

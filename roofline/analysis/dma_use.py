@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -94,7 +95,7 @@ def _add_packets(
         group=np.asarray(group, np.int64),
         start=dma.start,
         end=dma.end,
-        count=int(np.prod(shape)),
+        count=math.prod(shape),
         edges=edges,
     )
     rows = np.arange(len(dma))
@@ -151,7 +152,7 @@ def _add_paths(
         group=np.ravel_multi_index((core, path), shape).astype(np.int64),
         start=dma.start,
         end=dma.end,
-        count=int(np.prod(shape)),
+        count=math.prod(shape),
         edges=edges,
     )
     values = groups.spread(np.arange(len(dma)), dma.size)

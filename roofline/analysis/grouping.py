@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from roofline.analysis.columns import codes, has
+from roofline.errors import QueryError
 from roofline.intervals import (
     Int64Array,
     grouped_totals,
@@ -21,7 +22,10 @@ from roofline.intervals import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["BY", "Groups", "labelled"]
+__all__ = ["BY", "MAX_CELLS", "Groups", "labelled"]
+
+MAX_CELLS: Final = 2_000_000
+"""Groups times bins of one result: each of its tens of variables holds so many numbers."""
 
 BY: Final = {
     "source": ("bir_debug_info_source_location", "nki_source_location", "source_location"),
@@ -38,7 +42,7 @@ class Groups:
 
     ``group`` numbers 0 .. ``count - 1``; ``edges`` are ps, ``[bins + 1]``, strictly rising. Every
     method takes an index of rows and returns int64 ``[count, bins]``; bins sum to what one bin
-    from the first to the last edge would hold.
+    from the first to the last edge would hold. Raises ``QueryError`` beyond ``MAX_CELLS``.
     """
 
     group: Int64Array
@@ -46,6 +50,14 @@ class Groups:
     end: Int64Array
     count: int
     edges: Int64Array
+
+    def __post_init__(self) -> None:
+        cells = self.count * self.bins
+        if cells > MAX_CELLS:
+            raise QueryError(
+                f"{self.count} groups in {self.bins} bins are {cells} cells; at most {MAX_CELLS} "
+                "are allowed: take fewer bins, or columns with fewer values"
+            )
 
     @property
     def bins(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +12,7 @@ from roofline.analysis.activity import Activity, activity
 from roofline.analysis.columns import has, integers
 from roofline.analysis.dataset import Builder, ratio
 from roofline.analysis.dma_use import add_dma
-from roofline.analysis.grouping import BY, Groups, labelled
+from roofline.analysis.grouping import BY, MAX_CELLS, Groups, labelled
 from roofline.analysis.ideal import ideal_ps, ideal_work
 from roofline.analysis.throttle import mean_limit
 from roofline.analysis.timeline import (
@@ -84,6 +85,8 @@ def utilization(
     first, last = found.window.start_ps, found.window.end_ps
     if bins is not None and bins > last - first:
         raise QueryError(f"bins: {bins}; the window has {last - first} ps")
+    if bins is not None and bins > MAX_CELLS:
+        raise QueryError(f"bins: {bins}; at most {MAX_CELLS}")
     edges = _edges(first, last, bins or 1)
     out = Builder()
     out.coord("core", list(found.cores), "1", "physical core in the logical core")
@@ -174,7 +177,7 @@ def _add_engines(
         group=np.ravel_multi_index(index, shape).astype(np.int64),
         start=lines.start,
         end=lines.end,
-        count=int(np.prod(shape)),
+        count=math.prod(shape),
         edges=edges,
     )
     out.coord("engine", list(lines.engines), "1", "engine of the NeuronCore")

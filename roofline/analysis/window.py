@@ -20,6 +20,9 @@ WINDOWS: Final = ("body", "total")
 _SILENT_FROM_PS: Final = 100_000_000
 """Shorter silence can be a latency: a DMA needs 1 to 2 us, a first run 1 ms and more."""
 
+_FARTHEST_PS: Final = 2**62
+"""Of a window from zero; differences of two such moments still fit into 64 bits."""
+
 _CONTROL: Final = KINDS.index("control")
 _TABLE_LOAD: Final = KINDS.index("table_load")
 
@@ -173,6 +176,8 @@ def _ends(text: str) -> tuple[int | None, int | None]:
         end = round(parse_time(stop) * 1e12) if stop.strip() else None
     except UnitError as error:
         raise QueryError(f"window {text!r}: {error}") from None
+    if any(abs(moment) > _FARTHEST_PS for moment in (start, end) if moment is not None):
+        raise QueryError(f"window {text!r}: reaches beyond {_FARTHEST_PS // 10**12} s")
     return start, end
 
 

@@ -200,7 +200,7 @@ def _measured(path: Path, line: int, cells: Iterable[tuple[MeasuredColumn, str]]
         raise CaptureError(f"{path}: line {line}: a time of {time:g} s is not a measurement")
     moved, kind = _bytes(numbers)
     unknown = {name.split(":", 1)[1]: text for name, text in words.items() if ":" in name and text}
-    extra = {name: text for name, text in unknown.items() if not text.isdigit()}
+    extra = {name: text for name, text in unknown.items() if not text.isdecimal()}
     params = _params(words.get("params", ""))
     params |= {name: int(text) for name, text in unknown.items() if name not in extra}
     try:
@@ -252,13 +252,13 @@ def _bytes(numbers: Mapping[str, float]) -> tuple[float | None, str]:
 def _params(text: str) -> dict[str, int | str]:
     """Return ``K=512, n=4`` as a mapping; what is not of that form is left to ``shape``."""
     pairs = re.findall(r"([A-Za-z_]\w*)\s*=\s*([^\s,;]+)", text)
-    return {name: int(value) if value.isdigit() else value for name, value in pairs}
+    return {name: int(value) if value.isdecimal() else value for name, value in pairs}
 
 
 def _count(text: str | None) -> int | None:
     if not text:
         return None
-    if not text.isdigit():
+    if not text.isdecimal():
         raise ValueError(f"not a whole number: {text!r}")
     return int(text)
 

@@ -20,6 +20,7 @@ _NUMERIC: Final = (
     *("_time", "_time_ns", "_percent", "_bytes", "_count", "_size"),
     *("_flops", "_ratio", "_cycles", "_intensity", "_idx", "_elements"),
 )
+_COUNTER: Final = 2.0**63
 _ABSENT_WORDS: Final = frozenset({"", "n/a", "na", "nan", "null", "none", "-", "inf", "-inf"})
 
 
@@ -44,7 +45,8 @@ def clean_summary(record: Mapping[str, Any]) -> dict[str, Any]:
         if number is None and key.endswith(_NUMERIC):
             continue
         if number is None or (number >= 0 and math.isfinite(number)):
-            found[key] = value
+            # a whole number that no counter of 64 bits can reach is kept as the float it is near
+            found[key] = number if number is not None and number >= _COUNTER else value
     return dict(sorted(found.items()))
 
 

@@ -6,14 +6,20 @@ import os
 import pkgutil
 import sys
 from importlib import import_module
+from io import TextIOWrapper
+from typing import Final
 
 import click
 
 from roofline import __version__
 from roofline.cli import commands
+from roofline.cli.terminal import echo
 from roofline.errors import RooflineError
 
 __all__ = ["cli", "main"]
+
+_LONGEST_LINE: Final = 1200
+"""Of an error, in characters: what it quotes may have any length."""
 
 
 class _CommandFolder(click.Group):
@@ -39,6 +45,10 @@ def cli() -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit: 0 fine, 1 a gate failed, 2 bad input, 3 internal error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # names may hold what the encoding of the terminal does not
+            stream.reconfigure(errors="backslashreplace")
     if os.environ.get("ROOFLINE_TRACEBACK"):
         cli(args)
     try:
@@ -69,5 +79,7 @@ def main(args: list[str] | None = None) -> None:
 
 def _fail(message: str, code: int) -> None:
     line = " ".join(str(message).split())
-    click.echo(f"roofline: {line}", err=True)
+    if len(line) > _LONGEST_LINE:
+        line = f"{line[: _LONGEST_LINE // 2]} ... {line[-_LONGEST_LINE // 2 :]}"
+    echo(f"roofline: {line}", err=True)
     sys.exit(code)

@@ -13,6 +13,7 @@ from roofline.errors import HardwareModelError
 from roofline.hardware.model import Hardware
 from roofline.hardware.parse import Model, parse_model
 from roofline.resources import shipped
+from roofline.textfile import read_text
 
 __all__ = ["GROUP", "known_names", "list_models", "load_hardware", "read_model"]
 
@@ -83,10 +84,8 @@ def read_model(path: str | Path) -> Model:
 @lru_cache(maxsize=64)
 def _read(path: Path, stamp: int) -> Model:  # noqa: ARG001 - the stamp makes an edited file new
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise HardwareModelError(f"{path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        data = tomllib.loads(read_text(path, HardwareModelError))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise HardwareModelError(f"{path}: not a TOML file: {error}") from error
     return parse_model(data, path.name)
 

@@ -25,6 +25,7 @@ from roofline.model.parameters import PARAMETERS, Parameter
 from roofline.model.rates import rates_for, width_of
 from roofline.model.terms import times
 from roofline.quantity import Quantity
+from roofline.textfile import read_text
 
 __all__ = ["Calibration", "calibrate", "section", "split", "with_calibration", "write_section"]
 
@@ -285,7 +286,7 @@ def write_section(path: str | Path, text: str, *, out: str | Path | None = None)
     ``out`` leaves the original as it is. The file is written aside and renamed, and must load.
     """
     source, target = Path(path), Path(out or path)
-    old = source.read_text(encoding="utf-8")
+    old = read_text(source, HardwareModelError)
     head = old.split(_MARK, 1)[0].rstrip("\n")
     if "\n[calibrated" in head:
         raise HardwareModelError(f"{source}: calibrated tables outside the written section")

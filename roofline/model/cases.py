@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,6 +19,7 @@ from roofline.model.operands import Said, parse_shapes, work_from
 from roofline.model.rates import CLOCKS_MODELLED
 from roofline.model.schedule import VARIANTS, variant_of
 from roofline.model.streams import at_most, streamed
+from roofline.textfile import read_csv
 from roofline.units import parse_time
 from roofline.work.specs import TensorSpec
 from roofline.work.work import Work
@@ -94,19 +94,16 @@ def read_cases(path: str | Path, *, hardware: str = "trn2", lnc: int | None = No
     problem; a time that is no positive number is an error.
     """
     path = Path(path)
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.DictReader(file)
-        columns = [name.strip() for name in reader.fieldnames or ()]
-        reader.fieldnames = columns
-        if missing := [name for name in ("op", "dtype") if name not in columns]:
-            raise QueryError(
-                f"{path}: no column {', '.join(missing)}; found: {', '.join(columns) or 'nothing'}"
-            )
-        if not {"time", *_TIMES} & set(columns):
-            raise QueryError(
-                f"{path}: no time column; write one of {', '.join(_TIMES)}, or time with a unit"
-            )
-        cases = list(_cases(path, reader, hardware, lnc))
+    columns, rows = read_csv(path, QueryError)
+    if missing := [name for name in ("op", "dtype") if name not in columns]:
+        raise QueryError(
+            f"{path}: no column {', '.join(missing)}; found: {', '.join(columns) or 'nothing'}"
+        )
+    if not {"time", *_TIMES} & set(columns):
+        raise QueryError(
+            f"{path}: no time column; write one of {', '.join(_TIMES)}, or time with a unit"
+        )
+    cases = list(_cases(path, rows, hardware, lnc))
     if not cases:
         raise QueryError(f"{path}: no rows")
     return cases
@@ -132,7 +129,7 @@ def _cases(
             variant=_variant(found["variant"]),
             label=found["variant"] or "eager",
             hardware=_hardware(found["hardware"], hardware),
-            lnc=int(row["lnc"]) if (row.get("lnc") or "").strip().isdigit() else lnc,
+            lnc=int(row["lnc"]) if (row.get("lnc") or "").strip().isdecimal() else lnc,
             working_cores=_cores(row, found["notes"], clock),
             clock=clock,
             time_s=time_s / calls,
@@ -184,7 +181,7 @@ def _calls(row: Mapping[str, str], label: str) -> int:
     """Return how many calls one time covers: column ``calls``, or ``28 chained calls``."""
     text = (row.get("calls") or "").strip()
     found = re.search(r"(\d+)\s+chained calls", label)
-    count = int(text) if text.isdigit() else int(found[1]) if found else 1
+    count = int(text) if text.isdecimal() else int(found[1]) if found else 1
     return max(count, 1)
 
 
@@ -227,7 +224,7 @@ def _cores(row: Mapping[str, str], notes: str, clock: str) -> int | None:
     A kernel under ``nki.benchmark`` runs on one core unless it is launched on a grid.
     """
     given = (row.get("working_cores") or row.get("cores") or "").strip()
-    if given.isdigit():
+    if given.isdecimal():
         return int(given)
     one = re.search(r"\bon (1|one)( physical)? core\b", notes) or clock == "nki_benchmark"
     return 1 if one else None

@@ -143,7 +143,7 @@ class _Operand:
     dtype: str
 
     def spec(self, sizes: Mapping[str, int], dtype: str) -> TensorSpec:
-        shape = tuple(int(size) if size.isdigit() else sizes[size] for size in self.shape)
+        shape = tuple(int(size) if size.isdecimal() else sizes[size] for size in self.shape)
         return TensorSpec(shape, self.dtype or dtype)
 
 
@@ -161,7 +161,7 @@ def _operands(text: str) -> list[_Operand]:
 
 
 def _dims(operands: Sequence[_Operand]) -> tuple[str, ...]:
-    names = [size for operand in operands for size in operand.shape if not size.isdigit()]
+    names = [size for operand in operands for size in operand.shape if not size.isdecimal()]
     return tuple(dict.fromkeys(names))
 
 

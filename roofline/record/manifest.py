@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from roofline.errors import CaptureError
+from roofline.textfile import read_text
 
 __all__ = [
     "FILE_NAME",
@@ -101,12 +102,10 @@ def load_manifest(path: str | Path) -> Manifest:
     file = Path(path)
     file = file / FILE_NAME if file.is_dir() else file
     try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
+        data = tomllib.loads(read_text(file, CaptureError))
         found = msgspec.convert(data, Manifest)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+    except (tomllib.TOMLDecodeError, RecursionError, msgspec.ValidationError) as error:
         raise CaptureError(f"{file}: {error}") from error
-    except OSError as error:
-        raise CaptureError(f"{file}: {error.strerror or error}") from error
     if found.schema_version != SCHEMA_VERSION:
         raise CaptureError(
             f"{file}: schema version {found.schema_version} is not known; known: {SCHEMA_VERSION}"

@@ -10,11 +10,12 @@ from typing import Final
 
 from roofline.captures.registry import open_capture
 from roofline.clocks import CLOCKS
-from roofline.errors import RooflineError
+from roofline.errors import RooflineError, StudyError
 from roofline.hardware.load import load_hardware
 from roofline.study.lines import line_of
 from roofline.study.load import find_study, load_study
 from roofline.study.study import Study
+from roofline.textfile import read_text
 from roofline.work.closed_form import families
 
 __all__ = ["SEVERITIES", "Remark", "check_study"]
@@ -39,7 +40,7 @@ def check_study(path: str | Path) -> tuple[Path, Study, tuple[Remark, ...]]:
     """
     file = find_study(path)
     study = load_study(path)
-    text = file.read_text(encoding="utf-8")
+    text = read_text(file, StudyError)
     remarks = [
         Remark(severity=severity, line=line_of(text, where), what=what)
         for severity, where, what in (
@@ -94,10 +95,10 @@ def _callable_fault(name: str, folder: Path) -> str:
     if not where.endswith(".py"):
         return ""  # a module is found when it is run
     try:
-        tree = ast.parse((folder / where).read_text(encoding="utf-8"))
-    except OSError as error:
-        return f"callable {name!r}: {where}: {error.strerror or error}"
-    except (SyntaxError, ValueError) as error:
+        tree = ast.parse(read_text(folder / where, StudyError))
+    except StudyError as error:
+        return f"callable {name!r}: {error}"
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return f"callable {name!r}: {where}: {error}"
     defined = [
         *(n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))),

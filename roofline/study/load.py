@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 import tomllib
@@ -20,6 +19,7 @@ from roofline.resources import shipped, shipped_names
 from roofline.study.format import SCHEMA_VERSION, StudyFile, TableEntry, TimeEntry
 from roofline.study.lines import line_of
 from roofline.study.study import CaptureRef, Config, Measurement, OpTime, Source, Study, Variant
+from roofline.textfile import read_csv, read_text
 from roofline.units import parse_time
 
 __all__ = ["FILE_NAME", "find_study", "is_study", "list_studies", "load_study"]
@@ -67,11 +67,9 @@ def load_study(path: str | Path) -> Study:
     """
     file = find_study(path)
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_text(file, StudyError)
         data = tomllib.loads(text)
-    except OSError as error:
-        raise StudyError(f"{file}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise StudyError(f"{file}: not a TOML file: {error}") from error
     try:
         entries = msgspec.convert(data, StudyFile)
@@ -285,11 +283,7 @@ class _Builder:
         self.source(f"{where}.source", entry.source)
         clock = self.clock(f"{where}.clock", entry.clock, entry.profiled)
         file = self.file.parent / entry.path
-        try:
-            with file.open(encoding="utf-8", newline="") as stream:
-                rows = list(csv.DictReader(stream))
-        except OSError as error:
-            raise self.fault(f"{where}.path", f"{entry.path}: {error.strerror}") from error
+        _, rows = read_csv(file, lambda message: self.fault(f"{where}.path", message))
         found = []
         for line, row in enumerate(rows, 2):
             try:

@@ -12,6 +12,7 @@ import msgspec
 from roofline import __version__
 from roofline.analysis.observed import Observed, Run, Timing
 from roofline.errors import CaptureError
+from roofline.textfile import read_text
 
 __all__ = ["BASELINE_VERSION", "baseline_json", "is_run_file", "load_run"]
 
@@ -43,9 +44,10 @@ def baseline_json(run: Run) -> str:
 
 def load_run(path: Path) -> Run:
     """Return the run of a baseline or a study's report; raises ``CaptureError`` naming the key."""
+    text = read_text(path, CaptureError)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise CaptureError(f"{path}: not JSON: {error}") from error
     if not isinstance(data, dict):
         raise CaptureError(f"{path}: not an object but a {type(data).__name__}")

@@ -103,7 +103,8 @@ def _event_table(capture: Capture, ours: str, vendor: str) -> pa.Table:
             column, field = table[name], table.schema.field(name)
         else:  # promised by the schema, not known here
             kind = pa.string() if name in _TEXTS else pa.int64()
-            column, field = pa.nulls(table.num_rows, kind), pa.field(name, kind)
+            column = pa.chunked_array([pa.nulls(table.num_rows, kind)])
+            field = pa.field(name, kind)
         column = _vendor_values(vendor, name, column)
         columns.append(column)
         fields.append(pa.field(name, column.type, metadata=field.metadata))

@@ -40,7 +40,7 @@ def metadata_row(capture: Capture, version: str) -> dict[str, Any]:
     cores = held.get("lnc") or held.get("cores")
     row: dict[str, Any] = {
         "profile_schema_version": _SCHEMA_VERSION,
-        "ntff_version": int(versions["ntff"]) if versions.get("ntff", "").isdigit() else None,
+        "ntff_version": int(versions["ntff"]) if versions.get("ntff", "").isdecimal() else None,
         "num_physical_cores": cores,
         "vnc_enabled": None if cores is None else cores > 1,
         "instance_type": held.get("instance_type"),

@@ -84,9 +84,11 @@ def _open(path: Path, packed: bool) -> Iterator[IO[str]]:
 
 def _all_events(capture: Capture) -> Iterator[tuple[str, Iterator[tuple[str, int]]]]:
     if capture.has("instructions"):
+        capture.table("instructions", ("engine", "start_ts", "duration_ns"))  # or a clear refusal
         table = capture.instructions
         yield "instructions", _spans(table, *_engine_tracks(table), "opcode", _INSTRUCTION_ARGS)
     if capture.has("dma"):
+        capture.table("dma", ("start_ts", "duration_ns", "transfer_bytes"))
         table = capture.dma
         tracks, of_row = _queue_tracks(table)
         yield "dma", _spans(table, tracks, of_row, "queue_name", _DMA_ARGS)

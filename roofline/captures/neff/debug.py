@@ -42,7 +42,7 @@ class DebugFile:
         """Return an attribute; file and kernel attributes are indices into the name tables."""
         value = entry.attributes.get(key, "")
         table = {"kernel_file": self.sources, "kernel_name": self.kernels}.get(key)
-        if table is not None and value.isdigit() and int(value) < len(table):
+        if table is not None and value.isdecimal() and int(value) < len(table):
             return table[int(value)]
         return value
 

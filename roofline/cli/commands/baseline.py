@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from roofline.cli.terminal import echo
+
 __all__ = ["command"]
 
 
@@ -63,7 +65,7 @@ def save(
         options=Options(hardware=hardware, lnc=lnc, window=window, repeats=repeats),
     )
     most = max(len(t.samples) or 1 for one in run.observed for t in one.timings[:1] or ())
-    click.echo(f"{output}: {len(run.observed)} kernels, up to {most} repeats each")
+    echo(f"{output}: {len(run.observed)} kernels, up to {most} repeats each")
 
 
 @command.command()
@@ -107,8 +109,8 @@ def check(
         fail_on=fail_on or DEFAULT_RULES,
     )
     written = [path for output in outputs for path in write_compared(compared, output)]
-    click.echo(compared.to_json() if as_json else compared.to_text(width()), nl=False)
+    echo(compared.to_json() if as_json else compared.to_text(width()), nl=False)
     if written and not as_json:
-        click.echo(f"\nwritten: {', '.join(map(str, written))}")
+        echo(f"\nwritten: {', '.join(map(str, written))}")
     if not compared.passes:
         raise click.exceptions.Exit(1)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from roofline.cli.opening import capture_options, open_path
+from roofline.cli.terminal import echo
 
 __all__ = ["command"]
 
@@ -57,4 +58,4 @@ def command(
         roofs="vendor" if opening.get("vendor") else "theoretical",
         core=core,
     )
-    click.echo(json.dumps(dataset_record(found)) if as_json else bounds_text(found))
+    echo(json.dumps(dataset_record(found)) if as_json else bounds_text(found))

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from roofline.cli.terminal import echo
+
 __all__ = ["command"]
 
 
@@ -76,9 +78,9 @@ def command(
         fail_on=fail_on,
     )
     written = [path for output in outputs for path in write_compared(compared, output)]
-    click.echo(compared.to_json() if as_json else compared.to_text(width()), nl=False)
+    echo(compared.to_json() if as_json else compared.to_text(width()), nl=False)
     if written and not as_json:
-        click.echo(f"\nwritten: {', '.join(map(str, written))}")
+        echo(f"\nwritten: {', '.join(map(str, written))}")
     if not compared.passes:
         raise click.exceptions.Exit(1)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from roofline.cli.opening import capture_options, open_path
+from roofline.cli.terminal import echo
 
 __all__ = ["command"]
 
@@ -53,7 +54,7 @@ def command(
     capture = open_path(path, vendor=vendor, via=via, neff=neff, program=program)
     written = write_capture(capture, output, kind)
     if as_json:
-        click.echo(json.dumps({"output": str(output), "format": kind, "rows": written}, indent=1))
+        echo(json.dumps({"output": str(output), "format": kind, "rows": written}, indent=1))
     else:
         counts = ", ".join(f"{name} {count:,}" for name, count in written.items())
-        click.echo(f"{output}: {counts}")
+        echo(f"{output}: {counts}")

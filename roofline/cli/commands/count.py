@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from roofline.cli.terminal import echo
 from roofline.units import format_count, format_si
 from roofline.work.summary import GROUPINGS, rows_of, work_to_dict
 from roofline.work.work import MODES, Work
@@ -43,9 +44,9 @@ def command(
 
     work = count_callable(target, arguments, mode=mode, strict=strict, causal=causal)
     if as_json:
-        click.echo(json.dumps(work_to_dict(work, by), indent=2))
+        echo(json.dumps(work_to_dict(work, by), indent=2))
     else:
-        click.echo("\n".join(_lines(work, by)))
+        echo("\n".join(_lines(work, by)))
 
 
 def _lines(work: Work, by: str) -> list[str]:

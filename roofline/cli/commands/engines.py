@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from roofline.cli.opening import capture_options, open_path
+from roofline.cli.terminal import echo
 
 __all__ = ["command"]
 
@@ -67,7 +68,7 @@ def command(
 
         found = query(capture, sql)
         shown = table_csv(found) if as_csv else table_text(found)
-        click.echo(json.dumps(table_record(found)) if as_json else shown)
+        echo(json.dumps(table_record(found)) if as_json else shown)
         return
     from roofline.analysis.engine_view import engine_view
     from roofline.captures.hardware import hardware_of, named_hardware
@@ -81,12 +82,12 @@ def command(
         record = dataset_record(view.use)
         if view.idle is not None:
             record["idle"] = dataset_record(view.idle)
-        click.echo(json.dumps(record))
+        echo(json.dumps(record))
     elif as_csv:
-        click.echo(dataset_csv(view.use, view.dims), nl=False)
+        echo(dataset_csv(view.use, view.dims), nl=False)
     elif view.totals:
-        click.echo(totals_text(view.use))
+        echo(totals_text(view.use))
     elif view.brief:
-        click.echo(busy_text(view.use))
+        echo(busy_text(view.use))
     else:
-        click.echo(engines_text(view.use, view.idle, view.by))
+        echo(engines_text(view.use, view.idle, view.by))

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from roofline.cli.terminal import echo
+
 __all__ = ["command"]
 
 
@@ -25,7 +27,7 @@ def list_command(as_json: bool = False) -> None:
     from roofline.hardware.card import show_list
     from roofline.hardware.describe import list_hardware
 
-    click.echo(_json(list_hardware()) if as_json else show_list())
+    echo(_json(list_hardware()) if as_json else show_list())
 
 
 @command.command("show")
@@ -55,9 +57,9 @@ def show_command(
         name, lnc=lnc, working_cores=working_cores, neighbours_busy=neighbours_busy
     )
     if as_json:
-        click.echo(_json(describe(hardware)))
+        echo(_json(describe(hardware)))
     else:
-        click.echo(show_values(hardware) if values else show(hardware))
+        echo(show_values(hardware) if values else show(hardware))
 
 
 @command.command("check")
@@ -68,7 +70,7 @@ def check_command(file: Path, as_json: bool) -> None:
     from roofline.hardware.describe import check_model
 
     line = check_model(file)
-    click.echo(_json({"path": str(file), "ok": True}) if as_json else line)
+    echo(_json({"path": str(file), "ok": True}) if as_json else line)
 
 
 def _json(data: Any) -> str:

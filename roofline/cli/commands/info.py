@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from roofline.cli.opening import capture_options, open_path
+from roofline.cli.terminal import echo
 
 __all__ = ["command"]
 
@@ -40,8 +41,8 @@ def command(
 
     if is_folder(path):
         folder = scan_folder(path, "vendor" if vendor else None)
-        click.echo(json.dumps(folder_record(folder), indent=1) if as_json else folder_text(folder))
+        echo(json.dumps(folder_record(folder), indent=1) if as_json else folder_text(folder))
         return
     capture = open_path(path, vendor=vendor, via=via, neff=neff, program=program)
     info = describe(capture, full=full)
-    click.echo(json.dumps(info_record(info), indent=1) if as_json else info_text(info))
+    echo(json.dumps(info_record(info), indent=1) if as_json else info_text(info))

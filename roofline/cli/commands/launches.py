@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from roofline.cli.terminal import echo
+
 __all__ = ["command"]
 
 
@@ -25,6 +27,6 @@ def command(path: Path, warmup: int | None, *, as_json: bool) -> None:
     result = launches(capture, warmup=warmup)
     findings = trace_findings(capture, result)
     if as_json:
-        click.echo(json.dumps(launches_record(result, findings), indent=1))
+        echo(json.dumps(launches_record(result, findings), indent=1))
     else:
-        click.echo(launches_text(result, findings))
+        echo(launches_text(result, findings))

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from roofline.cli.terminal import echo
+
 __all__ = ["command"]
 
 
@@ -71,9 +73,9 @@ def command(
             trust=trust,
         )
     for run in runs:
-        click.echo(f"recorded {run.folder}", err=True)
+        echo(f"recorded {run.folder}", err=True)
     if as_json:
-        click.echo(json.dumps(recording_record(output), indent=1))
+        echo(json.dumps(recording_record(output), indent=1))
     else:
-        click.echo(recording_text(output))
-        click.echo(f"next: roofline report {output}")
+        echo(recording_text(output))
+        echo(f"next: roofline report {output}")

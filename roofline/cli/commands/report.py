@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from roofline.cli.terminal import echo
+
 __all__ = ["command"]
 
 
@@ -57,7 +59,7 @@ def command(
 
     wanted = Settings(compat="vendor" if vendor else None, **settings)
     for text in report(paths, wanted, output=output, as_json=as_json, width=_width()):
-        click.echo(text, nl=False)
+        echo(text, nl=False)
 
 
 def _width() -> int:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from roofline.cli.terminal import echo
+
 __all__ = ["command"]
 
 
@@ -28,9 +30,9 @@ def list_command(*, as_json: bool) -> None:
     studies = [load_study(name) for name in list_studies()]
     if as_json:
         rows = [{"name": s.name, "title": s.title, "op": s.op} for s in studies]
-        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        echo(json.dumps(rows, indent=1, ensure_ascii=False))
     else:
-        click.echo(to_text(list_blocks(studies), width=width()), nl=False)
+        echo(to_text(list_blocks(studies), width=width()), nl=False)
 
 
 @command.command("check")
@@ -48,9 +50,9 @@ def check_command(path: str, *, as_json: bool) -> None:
     wrong = any(one.severity == "error" for one in remarks)
     if as_json:
         record = {"path": str(file), "ok": not wrong, "remarks": [asdict(one) for one in remarks]}
-        click.echo(json.dumps(record, indent=1, ensure_ascii=False))
+        echo(json.dumps(record, indent=1, ensure_ascii=False))
     else:
-        click.echo(check_text(file, study, remarks))
+        echo(check_text(file, study, remarks))
     if wrong:
         raise click.exceptions.Exit(1)
 
@@ -84,14 +86,14 @@ def new_command(
         variants=variants,
         hardware=hardware,
     )
-    click.echo(f"written: {', '.join(map(str, written))}")
-    click.echo(f"fill in times, then: roofline study check {folder}")
+    echo(f"written: {', '.join(map(str, written))}")
+    echo(f"fill in times, then: roofline study check {folder}")
 
 
 def _parameter(text: str) -> tuple[str, list[int]]:
     name, mark, values = text.partition("=")
     parts = values.split(",")
-    if not (mark and name.isidentifier() and all(part.strip().isdigit() for part in parts)):
+    if not (mark and name.isidentifier() and all(part.strip().isdecimal() for part in parts)):
         raise click.UsageError(f"--param {text!r}: write NAME=N or NAME=N,N")
     return name, [int(part) for part in parts]
 
@@ -128,6 +130,6 @@ def table_command(
 
     result = evaluate(load_study(path), hardware=hardware, lnc=lnc, trust=trust)
     if as_json:
-        click.echo(to_json(table_record(result)), nl=False)
+        echo(to_json(table_record(result)), nl=False)
     else:
-        click.echo(to_text(table_blocks(result, value), width=width()), nl=False)
+        echo(to_text(table_blocks(result, value), width=width()), nl=False)

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from roofline.cli.terminal import echo
+
 __all__ = ["command"]
 
 
@@ -62,7 +64,7 @@ def command(context: click.Context, /, op: str, as_json: bool, **given: Any) -> 
         progress=_progress if sys.stderr.isatty() else None,
         **given,
     )
-    click.echo(json.dumps(result.data, indent=2, default=str) if as_json else result.text)
+    echo(json.dumps(result.data, indent=2, default=str) if as_json else result.text)
 
 
 def _dims(args: list[str]) -> dict[str, str]:
@@ -95,7 +97,7 @@ def _pairs(given: tuple[str, ...], what: str) -> dict[str, str]:
 
 
 def _whole(name: str, value: str) -> int:
-    if not value.isdigit() or int(value) < 1:
+    if not value.isdecimal() or int(value) < 1:
         raise click.UsageError(f"--chunk {name}={value}: a block has at least one point")
     return int(value)
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from roofline.cli.terminal import echo
+
 __all__ = ["command"]
 
 
@@ -49,7 +51,7 @@ def command(
     from roofline.report.accuracy_run import run_calibration, run_validation
 
     if refit:
-        click.echo(run_calibration(csv, hardware=hardware, lnc=lnc, out=out, carry=carry))
+        echo(run_calibration(csv, hardware=hardware, lnc=lnc, out=out, carry=carry))
         return
     result = run_validation(
         csv,
@@ -61,4 +63,4 @@ def command(
         left_out=leave_one_out,
         out=out,
     )
-    click.echo(json.dumps(result.data, indent=2) if as_json else result.text)
+    echo(json.dumps(result.data, indent=2) if as_json else result.text)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from roofline.cli.terminal import echo
+
 __all__ = ["command"]
 
 
@@ -29,8 +31,8 @@ def command(path: Path, vendor: Path | None, *, each: bool, as_json: bool) -> No
     pairs = [(path, vendor)] if vendor is not None else find_pairs(path)
     agreements = [verify_pair(ours, theirs) for ours, theirs in pairs]
     if as_json:
-        click.echo(json.dumps(agreement_record(agreements), indent=1))
+        echo(json.dumps(agreement_record(agreements), indent=1))
     else:
-        click.echo(agreement_text(agreements, each=each))
+        echo(agreement_text(agreements, each=each))
     if not all(agreement.agrees for agreement in agreements):
         raise click.exceptions.Exit(1)

@@ -1,0 +1,99 @@
+"""What a user may point the command line at: refused in one line, shown without effect."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import click
+import pytest
+
+from roofline.analysis.window import Phases, resolve_window, window_ns
+from roofline.cli.main import main
+from roofline.cli.terminal import echo
+from roofline.errors import QueryError
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]):
+    def call(*args: str | Path) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stop:
+            main([str(arg) for arg in args])
+        captured = capsys.readouterr()
+        return int(stop.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["validate"], ["hw", "check"], ["hw", "show"], ["study", "check"], ["info"], ["report"]],
+)
+def test_a_pipe_a_device_and_another_encoding_are_refused_in_one_line(
+    run, tmp_path: Path, command: list[str]
+) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "utf16.toml").write_bytes('name = "x"'.encode("utf-16"))
+    (tmp_path / "binary.toml").write_bytes(bytes(range(256)) * 100)
+    for path in (tmp_path / "pipe.toml", "/dev/zero", *tmp_path.glob("[ub]*.toml")):
+        code, out, err = run(*command, path)
+        assert (code, out, err.count("\n")) == (2, "", 1), err
+        assert "internal" not in err
+
+
+def test_an_error_that_quotes_what_it_was_given_stays_one_short_line(run, tmp_path: Path) -> None:
+    wide = tmp_path / "wide.csv"
+    wide.write_text(",".join(f"column{number}" for number in range(20_000)))
+    code, _, err = run("validate", wide)
+    assert code == 2
+    assert len(err) < 1400
+    assert err.startswith(f"roofline: {wide}: no column op, dtype; found: column0,")
+
+
+def test_a_terminal_is_shown_control_characters_and_never_obeys_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(click.utils, "should_strip_ansi", lambda *_: False)
+    echo("a\x1b[31mb\x07c\x9bd\u202ee\tf\ng\r")
+    assert capsys.readouterr().out == "a\\u001b[31mb\\u0007c\\u009bd\\u202ee\tf\ng\\u000d\n"
+    data = {"name": "\x1b\x7f\x9b\u202e"}
+    echo(json.dumps(data, ensure_ascii=False))
+    assert json.loads(capsys.readouterr().out) == data
+
+
+def test_a_name_with_escapes_reaches_no_stream(run) -> None:
+    code, _, err = run("info", "no\x1b]0;title\x07such")
+    assert code == 2
+    assert err.startswith("roofline: no\\u001b]0;title\\u0007such: no such file")
+
+
+def test_a_capture_without_a_column_is_refused_by_name(run, tmp_path: Path) -> None:
+    path = tmp_path / "bare.json"
+    path.write_text('{"instruction": [{}]}')
+    code, _, err = run("convert", "--format", "perfetto", "-o", tmp_path / "out.json", path)
+    assert code == 2
+    assert "no column 'engine'" in err
+    assert not (tmp_path / "out.json").exists()
+    code, _, err = run("engines", path)
+    assert code == 2
+    assert "no column 'engine'" in err
+    assert run("convert", "-o", tmp_path / "tables", path)[0] == 2
+
+
+def test_a_number_beyond_every_counter_is_kept_as_a_float(run, tmp_path: Path) -> None:
+    path = tmp_path / "huge.json"
+    path.write_text('{"total_time": 1e-3, "hbm_read_bytes": 123456789012345678901234567890}')
+    code, out, _ = run("info", "--full", "--json", path)
+    assert code == 0
+    assert json.loads(out)
+    assert run("convert", "-o", tmp_path / "tables", path)[0] == 0
+
+
+@pytest.mark.parametrize("window", ["0s..1e30s", "-1e30s..1e30s", "0us..1e305Es", "0us..1e400s"])
+def test_a_window_beyond_64_bits_is_refused(window: str) -> None:
+    phases = Phases(first_ps=0, body_start_ps=0, body_end_ps=10, last_ps=10)
+    with pytest.raises(QueryError, match="reaches beyond 4611686 s|not a finite number"):
+        resolve_window(window, phases)
+    with pytest.raises(QueryError, match="reaches beyond 4611686 s|not a finite number"):
+        window_ns(window)
