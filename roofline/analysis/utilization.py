@@ -12,7 +12,7 @@ from roofline.analysis.activity import Activity, activity
 from roofline.analysis.columns import has, integers
 from roofline.analysis.dataset import Builder, ratio
 from roofline.analysis.dma_use import add_dma
-from roofline.analysis.grouping import BY, MAX_CELLS, Groups, labelled
+from roofline.analysis.grouping import BY, MAX_BINS, Groups, labelled
 from roofline.analysis.ideal import ideal_ps, ideal_work
 from roofline.analysis.throttle import mean_limit
 from roofline.analysis.timeline import (
@@ -85,8 +85,8 @@ def utilization(
     first, last = found.window.start_ps, found.window.end_ps
     if bins is not None and bins > last - first:
         raise QueryError(f"bins: {bins}; the window has {last - first} ps")
-    if bins is not None and bins > MAX_CELLS:
-        raise QueryError(f"bins: {bins}; at most {MAX_CELLS}")
+    if bins is not None and bins > MAX_BINS:
+        raise QueryError(f"bins: {bins}; at most {MAX_BINS}")
     edges = _edges(first, last, bins or 1)
     out = Builder()
     out.coord("core", list(found.cores), "1", "physical core in the logical core")

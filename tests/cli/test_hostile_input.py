@@ -7,8 +7,10 @@ import os
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 
+from roofline.analysis.grouping import MAX_BINS, MAX_CELLS, Groups
 from roofline.analysis.window import Phases, resolve_window, window_ns
 from roofline.cli.main import main
 from roofline.cli.terminal import echo
@@ -97,3 +99,11 @@ def test_a_window_beyond_64_bits_is_refused(window: str) -> None:
         resolve_window(window, phases)
     with pytest.raises(QueryError, match=r"reaches beyond 4611686 s|not a finite number"):
         window_ns(window)
+
+
+def test_bins_and_groups_have_a_bound_before_any_memory_is_taken() -> None:
+    rows = np.zeros(1, np.int64)
+    edges = np.arange(3, dtype=np.int64)
+    with pytest.raises(QueryError, match="1000000000000 groups in 2 bins are 2000000000000 cells"):
+        Groups(group=rows, start=rows, end=rows + 1, count=10**12, edges=edges)
+    assert MAX_BINS < MAX_CELLS
