@@ -9,7 +9,7 @@ from roofline.clocks import CLOCKS
 from roofline.hardware.model import Hardware
 from roofline.quantity import Quantity
 
-__all__ = ["Rung", "device_time", "ladder"]
+__all__ = ["Rung", "device_time", "ladder", "measured_rung"]
 
 _PARTITIONS = 128  # rows of SBUF; every generation has them
 
@@ -191,4 +191,18 @@ def _rung(key: str, label: str, what: str, quantity: Quantity) -> Rung:
         high_s=quantity.value if quantity.high is None else quantity.high,
         source=quantity.source,
         quality=quantity.quality,
+    )
+
+
+def measured_rung(key: str, label: str, what: str, seconds: float, source: str) -> Rung:
+    """Return a rung of one measured time in s."""
+    return Rung(
+        key=key,
+        label=label,
+        what=what,
+        low_s=seconds,
+        value_s=seconds,
+        high_s=seconds,
+        source=source,
+        quality="measured",
     )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from roofline.analysis.checks import Checks
 from roofline.analysis.columns import codes, integers, known
 from roofline.analysis.dispatch import HostOps, find_units
-from roofline.analysis.finding import Finding, rank
+from roofline.analysis.finding import Finding
 from roofline.analysis.launch_links import ids, link_by_id
 from roofline.captures.chrome_trace.operands import parse_operands
 from roofline.dtypes import DTYPES
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from roofline.captures.capture import Capture
 
-__all__ = ["trace_findings"]
+__all__ = ["TRACE_CHECKS", "Trace", "trace_findings"]
 
 _COPY_IN: Final = "dmem_buf_copyin"
 _SWITCH: Final = "nc_model_switch"
@@ -33,34 +35,32 @@ _SCALAR_REMEDY: Final = "pass a Python number, or create the scalar on the devic
 _HOST_SHARE: Final = 0.5
 
 
-def trace_findings(capture: Capture, result: xr.Dataset) -> tuple[Finding, ...]:
-    """Return ranked findings of a trace and of the ``launches`` result made from it.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trace:
+    """A framework trace as findings see it: its host operators, and the ``launches`` result."""
 
-    Looked for: no device events, launches or executions that are missing, copies of scalars that
-    live on the CPU, operators that ran on the CPU, model switches, windows that overlap, windows
-    that are mostly not device time, and a single step.
-    """
+    capture: Capture
+    result: xr.Dataset
+    ops: pa.Table
+    host: HostOps
+
+
+TRACE_CHECKS: Final = Checks[Trace]("a trace")
+
+
+def trace_findings(capture: Capture, result: xr.Dataset) -> tuple[Finding, ...]:
+    """Return ranked findings of a trace and of the ``launches`` result made from it."""
     ops = capture.table(
         "cpu_ops",
         ["name", "pid", "tid", "start_ts", "duration_ns", "end_ts", "external_id", "input_dims",
          "input_type"],
     )  # fmt: skip
-    host = find_units(ops)
-    return rank(
-        [
-            *_no_device(capture, result),
-            *_missing_tail(result, host),
-            *_scalar_copies(capture, ops, host, result),
-            *_fallbacks(result, host),
-            *_switches(capture, result),
-            *_overlap(result),
-            *_host_share(result),
-            *_few_steps(result),
-        ]
-    )
+    return TRACE_CHECKS.run(Trace(capture=capture, result=result, ops=ops, host=find_units(ops)))
 
 
-def _no_device(capture: Capture, result: xr.Dataset) -> Iterable[Finding]:
+@TRACE_CHECKS.finding("no-device-events", "no-executions")
+def _no_device(trace: Trace) -> Iterable[Finding]:
+    capture, result = trace.capture, trace.result
     basis = result.attrs["basis"]
     if basis == "dispatch":
         runtime = capture.table("runtime").num_rows
@@ -82,8 +82,10 @@ def _no_device(capture: Capture, result: xr.Dataset) -> Iterable[Finding]:
         )
 
 
-def _missing_tail(result: xr.Dataset, host: HostOps) -> Iterable[Finding]:
+@TRACE_CHECKS.finding("trace-cut-short", "launches-without-execution")
+def _missing_tail(trace: Trace) -> Iterable[Finding]:
     """Operators after the last launch of a trace that has launches for the ones before."""
+    result, host = trace.result, trace.host
     if result.attrs["basis"] == "dispatch" or not result.sizes["launch"]:
         return
     launched = set(result["launch_op"].values.tolist()) - {""}
@@ -112,10 +114,10 @@ def _missing_tail(result: xr.Dataset, host: HostOps) -> Iterable[Finding]:
         )
 
 
-def _scalar_copies(
-    capture: Capture, ops: pa.Table, host: HostOps, result: xr.Dataset
-) -> Iterable[Finding]:
+@TRACE_CHECKS.finding("host-scalar", "host-scalar-copy")
+def _scalar_copies(trace: Trace) -> Iterable[Finding]:
     """Tensors without dimensions that live on the CPU, and the copies they cause."""
+    capture, ops, host, result = trace.capture, trace.ops, trace.host, trace.result
     scalars = _scalar_inputs(ops, host)
     copies = _copy_rows(capture)
     owner = _owners(copies, ops, host, capture)
@@ -231,8 +233,10 @@ def _owners(copies: pa.Table, ops: pa.Table, host: HostOps, capture: Capture) ->
     return owner
 
 
-def _fallbacks(result: xr.Dataset, host: HostOps) -> Iterable[Finding]:
+@TRACE_CHECKS.finding("cpu-fallback")
+def _fallbacks(trace: Trace) -> Iterable[Finding]:
     """Operators that copied their data and had no launch while others launched."""
+    result, host = trace.result, trace.host
     if result.attrs["basis"] == "dispatch":
         return
     launched = set(result["launch_op"].values.tolist())
@@ -275,7 +279,9 @@ def _fallbacks(result: xr.Dataset, host: HostOps) -> Iterable[Finding]:
 _MOVES: Final = frozenset({"aten::to", "aten::copy_", "aten::_to_copy", "aten::clone", "aten::cpu"})
 
 
-def _switches(capture: Capture, result: xr.Dataset) -> Iterable[Finding]:
+@TRACE_CHECKS.finding("model-switches")
+def _switches(trace: Trace) -> Iterable[Finding]:
+    capture, result = trace.capture, trace.result
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -294,7 +300,9 @@ def _switches(capture: Capture, result: xr.Dataset) -> Iterable[Finding]:
     )
 
 
-def _overlap(result: xr.Dataset) -> Iterable[Finding]:
+@TRACE_CHECKS.finding("overlapping-durations")
+def _overlap(trace: Trace) -> Iterable[Finding]:
+    result = trace.result
     total, union = result.attrs["launch_sum_ns"], result.attrs["launch_union_ns"]
     if total > union:
         yield Finding(
@@ -305,7 +313,9 @@ def _overlap(result: xr.Dataset) -> Iterable[Finding]:
         )
 
 
-def _host_share(result: xr.Dataset) -> Iterable[Finding]:
+@TRACE_CHECKS.finding("launch-bound")
+def _host_share(trace: Trace) -> Iterable[Finding]:
+    result = trace.result
     if result.attrs["basis"] != "driver":
         return
     counted = result["launch_counted"].values
@@ -324,7 +334,9 @@ def _host_share(result: xr.Dataset) -> Iterable[Finding]:
         )
 
 
-def _few_steps(result: xr.Dataset) -> Iterable[Finding]:
+@TRACE_CHECKS.finding("warmup-excluded", "single-step")
+def _few_steps(trace: Trace) -> Iterable[Finding]:
+    result = trace.result
     used = result.attrs["steps_used"]
     left_out = int(result["step_warmup"].values.sum())
     if left_out:

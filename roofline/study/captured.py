@@ -12,7 +12,7 @@ from roofline.analysis.findings.registry import find
 from roofline.analysis.findings.scene import scene_of
 from roofline.analysis.from_capture import evidence_from_capture
 from roofline.analysis.from_summary import evidence_from_summary
-from roofline.analysis.ladder import Rung, ladder
+from roofline.analysis.ladder import Rung, ladder, measured_rung
 from roofline.analysis.placement import Placement, place
 from roofline.analysis.verdict import decide
 from roofline.captures.capture import Capture
@@ -204,13 +204,4 @@ def _rungs(
 
 
 def _rung(key: str, label: str, seconds: float, what: str) -> Rung:
-    return Rung(
-        key=key,
-        label=label,
-        what=what,
-        low_s=seconds,
-        value_s=seconds,
-        high_s=seconds,
-        source="the capture",
-        quality="measured",
-    )
+    return measured_rung(key, label, what, seconds, "the capture")

@@ -10,7 +10,7 @@ from roofline.analysis.evidence import Evidence
 from roofline.analysis.finding import Finding
 from roofline.analysis.from_summary import evidence_from_summary
 from roofline.analysis.from_time import evidence_from_time
-from roofline.analysis.ladder import Rung, ladder
+from roofline.analysis.ladder import Rung, ladder, measured_rung
 from roofline.analysis.placement import Placement, place
 from roofline.analysis.verdict import decide
 from roofline.errors import StudyError, WorkError
@@ -250,13 +250,4 @@ def rungs_of(placement: Placement, evidence: Evidence) -> tuple[Rung, ...]:
 
 
 def _measured(key: str, label: str, seconds: float, what: str) -> Rung:
-    return Rung(
-        key=key,
-        label=label,
-        what=what,
-        low_s=seconds,
-        value_s=seconds,
-        high_s=seconds,
-        source="counters of the profile",
-        quality="measured",
-    )
+    return measured_rung(key, label, what, seconds, "counters of the profile")

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
+from typing import Final
 
-from roofline.analysis.finding import Finding, rank
+from roofline.analysis.checks import Checks
+from roofline.analysis.finding import Finding
 from roofline.hardware.model import Hardware
 from roofline.study.rows import Row
 from roofline.units import format_count, format_si, format_time
 
-__all__ = ["launch_spread", "study_findings"]
+__all__ = ["STUDY_CHECKS", "Rows", "launch_spread", "study_findings"]
 
 _EXCESS = 1.1  # below this the counters and the minimum agree as well as shapes are known
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """The rows of a study on one hardware."""
+
+    rows: Sequence[Row]
+    hardware: Hardware
+
+
+STUDY_CHECKS: Final = Checks[Rows]("a study")
+
+
 def study_findings(rows: Sequence[Row], hardware: Hardware) -> tuple[Finding, ...]:
     """Return the findings of rows on one hardware, by time at stake."""
-    found: list[Finding] = []
-    for group in _configs(rows):
-        found += _launches(group, hardware)
-        found += _noise(group)
-    for row in rows:
-        found += _host_copy(row)
-        found += _excess_bytes(row, hardware)
-    found += _lanes(rows)
-    return rank(found)
+    return STUDY_CHECKS.run(Rows(rows=rows, hardware=hardware))
 
 
 def launch_spread(rows: Sequence[Row]) -> tuple[float, str] | None:
@@ -53,8 +59,14 @@ def _configs(rows: Sequence[Row]) -> list[list[Row]]:
     return list(groups.values())
 
 
-def _launches(rows: Sequence[Row], hardware: Hardware) -> Iterator[Finding]:
+@STUDY_CHECKS.finding("launches")
+def _launches(study: Rows) -> Iterator[Finding]:
     """Say how much of a speed-up fewer launches explain, and how much fewer bytes."""
+    for group in _configs(study.rows):
+        yield from _launches_of(group, study.hardware)
+
+
+def _launches_of(rows: Sequence[Row], hardware: Hardware) -> Iterator[Finding]:
     single = [row for row in rows if row.work.launches == 1]
     for many in rows:
         if many.work.launches == 1 or not single or not many.evidence.on_host:
@@ -87,8 +99,14 @@ def _launches(rows: Sequence[Row], hardware: Hardware) -> Iterator[Finding]:
         )
 
 
-def _noise(rows: Sequence[Row]) -> Iterator[Finding]:
+@STUDY_CHECKS.finding("below-noise")
+def _noise(study: Rows) -> Iterator[Finding]:
     """Name differences that single runs cannot carry."""
+    for group in _configs(study.rows):
+        yield from _noise_of(group)
+
+
+def _noise_of(rows: Sequence[Row]) -> Iterator[Finding]:
     spread = launch_spread(rows)
     for a, b in combinations(rows, 2):
         if a.work.launches != b.work.launches:
@@ -114,7 +132,13 @@ def _noise(rows: Sequence[Row]) -> Iterator[Finding]:
         )
 
 
-def _host_copy(row: Row) -> Iterator[Finding]:
+@STUDY_CHECKS.finding("host-scalar")
+def _host_copy(study: Rows) -> Iterator[Finding]:
+    for row in study.rows:
+        yield from _host_copy_of(row)
+
+
+def _host_copy_of(row: Row) -> Iterator[Finding]:
     if not row.work.host_copy_bytes:
         return
     each = {op.name: op.time_s / op.count for op in row.measurement.ops}
@@ -136,7 +160,13 @@ def _host_copy(row: Row) -> Iterator[Finding]:
     )
 
 
-def _excess_bytes(row: Row, hardware: Hardware) -> Iterator[Finding]:
+@STUDY_CHECKS.finding("excess-bytes")
+def _excess_bytes(study: Rows) -> Iterator[Finding]:
+    for row in study.rows:
+        yield from _excess_bytes_of(row, study.hardware)
+
+
+def _excess_bytes_of(row: Row, hardware: Hardware) -> Iterator[Finding]:
     work = row.work
     if work.measured_bytes is None or not work.minimal_bytes:
         return
@@ -166,11 +196,12 @@ def _excess_bytes(row: Row, hardware: Hardware) -> Iterator[Finding]:
     )
 
 
-def _lanes(rows: Sequence[Row]) -> Iterator[Finding]:
+@STUDY_CHECKS.finding("empty-lanes")
+def _lanes(study: Rows) -> Iterator[Finding]:
     """Name rows that leave most lanes empty, once for all variants of a config."""
     seen = set()
-    for row in rows:
-        lanes = 128 * row.placement.hardware.working_cores
+    for row in study.rows:
+        lanes = _lanes_of(row)
         filled = row.work.params.get("rows", lanes)
         if filled * 2 > lanes or row.measurement.config.key in seen:
             continue
@@ -188,9 +219,14 @@ def _lanes(rows: Sequence[Row]) -> Iterator[Finding]:
         )
 
 
+def _lanes_of(row: Row) -> int:
+    hardware = row.placement.hardware
+    return int(hardware.value("memories.sbuf.partitions_count").value) * hardware.working_cores
+
+
 def _engine_stake(row: Row) -> float | None:
     rung = row.rung("engines")
-    filled = row.work.params["rows"] / (128 * row.placement.hardware.working_cores)
+    filled = row.work.params["rows"] / _lanes_of(row)
     return None if rung is None else rung.high_s * (1 - filled)
 
 

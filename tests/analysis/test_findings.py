@@ -10,10 +10,12 @@ import pytest
 from roofline.analysis.finding import Finding, rank, rank_by_share
 from roofline.analysis.findings.registry import find, finding, list_findings
 from roofline.analysis.findings.scene import Counters, Scene, scene_of
+from roofline.analysis.trace_findings import TRACE_CHECKS
 from roofline.captures.hardware import hardware_of
 from roofline.captures.registry import open_capture
 from roofline.errors import CaptureError, RooflineError
 from roofline.hardware.load import load_hardware
+from roofline.study.findings import STUDY_CHECKS
 from tests.analysis.synthetic import capture, instruction, packet, update
 
 HW = load_hardware("trn2", lnc=1)
@@ -62,8 +64,9 @@ def seen(scene: Scene) -> dict[str, Finding]:
 def test_the_registry_holds_what_is_documented(root: Path) -> None:
     page = (root / "docs" / "findings.md").read_text("utf-8")
     titles = [line[4:].strip("` ") for line in page.splitlines() if line.startswith("### ")]
-    assert sorted(titles) == list(list_findings())
-    assert len(titles) == 20
+    every = {*list_findings(), *TRACE_CHECKS.by_id, *STUDY_CHECKS.by_id}
+    assert sorted(titles) == sorted(every)
+    assert len(titles) == 36
 
 
 def test_every_check_has_its_own_file(root: Path) -> None:
@@ -76,7 +79,9 @@ def test_an_id_is_taken_once_and_unknown_ids_are_refused() -> None:
     list_findings()
     with pytest.raises(RooflineError, match="registered twice"):
         finding("reloads")(lambda scene: ())
-    with pytest.raises(RooflineError, match="unknown finding 'colour'; known: dma-queue-imb"):
+    with pytest.raises(
+        RooflineError, match="unknown finding 'colour' of an execution; known: dma-queue-imb"
+    ):
         find(counters(), only=["colour"])
 
 
