@@ -11,8 +11,6 @@ from roofline.quantity import Quantity
 
 __all__ = ["Rung", "device_time", "ladder", "measured_rung"]
 
-_PARTITIONS = 128  # rows of SBUF; every generation has them
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rung:
@@ -157,7 +155,7 @@ def _engine_seconds(placement: Placement) -> tuple[float, float]:
 
 def _lanes(placement: Placement) -> tuple[int, int]:
     """Lanes that the rows of the work can fill when rows lie on partitions, and all lanes."""
-    lanes = _PARTITIONS * placement.hardware.working_cores
+    lanes = placement.hardware.partitions
     rows = placement.work.params.get("rows")
     return (lanes if rows is None else max(1, min(lanes, rows))), lanes
 

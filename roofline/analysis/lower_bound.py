@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     Array = npt.NDArray[np.float64]
     ArrayLike = npt.ArrayLike
 
-__all__ = ["BOUND_TERMS", "LowerBound", "bound_terms", "lower_bound", "tensor_seconds"]
+__all__ = ["LowerBound", "bound_terms", "lower_bound", "tensor_seconds"]
 
-BOUND_TERMS = ("tensor", "elements", "memory")
 """The resources of the bound, in the order terms are given."""
 
 

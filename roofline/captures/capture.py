@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from roofline.errors import MissingTableError
+from roofline.errors import CaptureError, MissingTableError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +36,10 @@ class Issue:
     what: str
     table: str = ""
     count: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.severity not in SEVERITIES:
+            raise CaptureError(f"issue {self.id}: unknown severity {self.severity!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,6 @@ _CUT: Final = re.compile(rb"\}\s*,\s*(?=\{)")
 # the byte that msgspec names is one after the first byte that does not belong to the value
 _TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
 _BYTE: Final = re.compile(r"\(byte (\d+)\)")
-_NOT_NUMBERS: Final = re.compile(rb"\b(NaN|Infinity)\b")
 
 
 class RowSink(Protocol):

@@ -120,6 +120,11 @@ class Hardware(Numbers):
             mode=mode,
         )
 
+    @property
+    def partitions(self) -> int:
+        """SBUF partitions of all working cores, each with its lane in every element engine."""
+        return round(self.value("memories.sbuf.partitions_count").value) * self.working_cores
+
     def lane_rate(self, engine: str) -> float:
         """Return lanes x clock of one physical core, in element-passes/s."""
         key = _element_engine(engine)

@@ -62,7 +62,7 @@ def _tensor_rate(parts: list[Part], rates: Rates) -> Any:
     """Return the part of its peak the Tensor engine reaches while busy, on its first product."""
     part = next(part for part in parts if part.tensor_flops)
     efficiency = min(rates.tensor_efficiency[dtype] for dtype in part.tensor_flops)
-    return efficiency * (filled(part.tile) if part.tile is not None else 1.0)
+    return efficiency * (filled(part.tile, rates) if part.tile is not None else 1.0)
 
 
 def _streaming(parts: list[Part], rates: Rates, engine: str) -> Any:

@@ -55,6 +55,8 @@ class Rates:
     implementation: str
     clock: str
     lanes: float
+    tensor_rows: float
+    tensor_columns: float
     memory_resource: str
     memory_bytes_per_s: float
     achieved_bytes_per_s: float
@@ -127,6 +129,8 @@ def rates_for(
         implementation=implementation,
         clock=clock,
         lanes=hardware.value("engines.vector.lanes_count").value * hardware.working_cores,
+        tensor_rows=hardware.value("engines.tensor.rows_count").value,
+        tensor_columns=hardware.value("engines.tensor.columns_count").value,
         memory_resource=memory.resource,
         memory_bytes_per_s=memory.value,
         achieved_bytes_per_s=achieved,

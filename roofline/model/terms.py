@@ -40,7 +40,7 @@ __all__ = [
 RESOURCES: Final = ("dma", "vector", "scalar", "gpsimd", "tensor")
 """Resources of a launch that work side by side, in the order ties are broken."""
 
-_PE: Final = 128.0
+_LEAST_MOVING: Final = 64.0  # columns: a shorter product takes as long as this one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +222,7 @@ def _tensor_seconds(region: Region, rates: Rates, *, ideal: bool) -> Any:
             efficiency = 1.0 if ideal else rates.tensor_efficiency[dtype]
             seconds = seconds + flops * (1.0 / (peak * efficiency))
         if part.tile is not None:
-            seconds = seconds / filled(part.tile)
+            seconds = seconds / filled(part.tile, rates)
         total = seconds if total is None else total + seconds
     if total is None or ideal:
         return total
@@ -230,16 +230,18 @@ def _tensor_seconds(region: Region, rates: Rates, *, ideal: bool) -> Any:
     return total + np.minimum(total, rates.limited_s / 2)
 
 
-def filled(tile: tuple[Any, Any, Any]) -> Any:
-    """Return the part of the array that a product (m, k, n) fills: whole tiles of 128 run.
+def filled(tile: tuple[Any, Any, Any], rates: Rates) -> Any:
+    """Return the part of the array that a product (m, k, n) fills: whole tiles run.
 
-    One of m and n is stationary (128 columns), the other moves (at least 64 columns).
+    One of m and n is stationary (the columns of the array), the other moves.
     """
     m, k, n = (np.asarray(size, dtype=np.float64) for size in tile)
-    depth = k / (_PE * np.ceil(k / _PE))
+    rows, columns = rates.tensor_rows, rates.tensor_columns
+    depth = k / (rows * np.ceil(k / rows))
 
     def pair(stationary: Any, moving: Any) -> Any:
-        return stationary / (_PE * np.ceil(stationary / _PE)) * np.minimum(1.0, moving / 64.0)
+        share = stationary / (columns * np.ceil(stationary / columns))
+        return share * np.minimum(1.0, moving / _LEAST_MOVING)
 
     return depth * np.maximum(pair(m, n), pair(n, m))
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Axis", "Figure", "Line", "Point", "Span", "figure_rows"]
+__all__ = ["Axis", "Figure", "Line", "Point", "Span"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,40 +97,3 @@ class Figure:
     def to_dict(self) -> dict[str, Any]:
         """Return the figure as plain lists and dicts, which rebuild it exactly."""
         return asdict(self)
-
-
-def figure_rows(figure: Figure) -> Iterator[dict[str, Any]]:
-    """Yield the drawn data as flat rows: one a vertex of a line, a point, or a span."""
-    for line in figure.lines:
-        for x, y in zip(line.x, line.y, strict=True):
-            yield {
-                "figure": figure.key,
-                "mark": f"line:{line.role}",
-                "label": line.label,
-                "x": x,
-                "y": y,
-                "kind": line.kind,
-                "source": line.source,
-            }
-    for point in figure.points:
-        yield {
-            "figure": figure.key,
-            "mark": "point",
-            "label": point.label,
-            "x": point.x,
-            "y": point.y,
-            "kind": point.tone,
-            "source": point.key,
-        }
-    for span in figure.spans:
-        yield {
-            "figure": figure.key,
-            "mark": f"span:{span.label}",
-            "label": span.key,
-            "x": span.value,
-            "y": span.row,
-            "low": span.low,
-            "high": span.high,
-            "kind": span.tone,
-            "source": span.source,
-        }

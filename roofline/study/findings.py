@@ -201,7 +201,7 @@ def _lanes(study: Rows) -> Iterator[Finding]:
     """Name rows that leave most lanes empty, once for all variants of a config."""
     seen = set()
     for row in study.rows:
-        lanes = _lanes_of(row)
+        lanes = row.placement.hardware.partitions
         filled = row.work.params.get("rows", lanes)
         if filled * 2 > lanes or row.measurement.config.key in seen:
             continue
@@ -219,14 +219,9 @@ def _lanes(study: Rows) -> Iterator[Finding]:
         )
 
 
-def _lanes_of(row: Row) -> int:
-    hardware = row.placement.hardware
-    return int(hardware.value("memories.sbuf.partitions_count").value) * hardware.working_cores
-
-
 def _engine_stake(row: Row) -> float | None:
     rung = row.rung("engines")
-    filled = row.work.params["rows"] / _lanes_of(row)
+    filled = row.work.params["rows"] / row.placement.hardware.partitions
     return None if rung is None else rung.high_s * (1 - filled)
 
 

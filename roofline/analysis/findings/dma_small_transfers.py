@@ -10,6 +10,7 @@ from roofline.analysis.finding import Finding
 from roofline.analysis.findings.registry import finding
 from roofline.analysis.findings.scene import Scene
 from roofline.analysis.from_capture import weighted_median
+from roofline.analysis.marks import PRESETS
 from roofline.units import format_si, format_time
 
 __all__: list[str] = []
@@ -20,6 +21,10 @@ for memory-bound kernels)."""
 
 _MATTERS = 0.10
 """Share of the window the slow part has to take to be worth a line."""
+
+_RECOMMENDED_BYTES = PRESETS["vendor"].partition_bytes
+_FIXED_COST_BYTES = 512
+"""Size of a packet below which its fixed cost rules."""
 
 
 @finding("dma-small-transfers")
@@ -39,13 +44,13 @@ def check(scene: Scene) -> Iterator[Finding]:
     lost = busy - moved / reachable
     if rate >= _FULL * reachable or scene.share(lost) < _MATTERS:
         return
-    size = _sizes(scene)
+    size, small = _sizes(scene)
     at_stake, on_path = scene.gain_s("dma", moved / reachable), False
     if scene.events is not None:
         path = scene.events.path_s("dma", "dma_transfer", "dma_latency", "dma_completion")
         if path is not None:
             at_stake, on_path = min(lost, path), True
-    confidence = "high" if "small" in size else "medium"
+    confidence = "high" if small else "medium"
     yield Finding(
         id="dma-small-transfers",
         what=(
@@ -67,27 +72,30 @@ def check(scene: Scene) -> Iterator[Finding]:
     )
 
 
-def _sizes(scene: Scene) -> str:
+def _sizes(scene: Scene) -> tuple[str, bool]:
+    """Return what events tell of the sizes of transfers, and whether it shows small ones."""
     events = scene.events
     if events is None or events.found.dma is None or not len(events.packets):
-        return ""
-    text = []
+        return "", False
+    text, shown = [], False
     if events.operands is not None:
         element = events.operands.integers("dma_element")[events.lines.row]
         size = events.operands.integers("dma_bytes")[events.lines.row]
         known = (element > 0) & (size > 0)
         middle = weighted_median(element[known], size[known])
         if middle is not None:
-            small = float(size[known & (element < 2048)].sum() / size[known].sum())
+            small = float(size[known & (element < _RECOMMENDED_BYTES)].sum() / size[known].sum())
             text.append(
                 f"half of the bytes move in {format_si(middle, 'B')} or less a partition, "
                 f"{small:.0%} in less than the recommended 2 KiB: small"
             )
+            shown = True
     sizes = events.found.dma.size[events.packets]
     text.append(f"{len(sizes)} packets of {format_si(float(np.median(sizes)), 'B')} (median)")
-    if float(np.median(sizes)) < 512:
+    if float(np.median(sizes)) < _FIXED_COST_BYTES:
+        shown = True
         text.append("below 512 B the fixed cost of a packet rules: small")
-    return "; ".join(text)
+    return "; ".join(text), shown
 
 
 def _rows(scene: Scene) -> tuple[int, ...]:
@@ -95,5 +103,5 @@ def _rows(scene: Scene) -> tuple[int, ...]:
     if events is None or events.operands is None:
         return ()
     element = events.operands.integers("dma_element")[events.lines.row]
-    chosen = np.flatnonzero((element > 0) & (element < 2048))
+    chosen = np.flatnonzero((element > 0) & (element < _RECOMMENDED_BYTES))
     return tuple(int(row) for row in events.lines.row[chosen][:5])

@@ -104,8 +104,6 @@ class Document(msgspec.Struct, gc=False):
     with_stack: int | bool = False
     profile_memory: int | bool = False
     displayTimeUnit: str = ""
-    deviceProperties: msgspec.Raw = ABSENT
-    distributedInfo: msgspec.Raw = ABSENT
     repaired: bool = False
 
 

@@ -22,7 +22,6 @@ _DROPPED: Final = 2
 _PSEUDO: Final = 0xC0
 """Opcodes from here on are resolved by the runtime, so those words differ in a right pair."""
 
-_PATCHED: Final = frozenset({0xC1, 0xD4})
 _ALIKE: Final = 0.9
 
 

@@ -26,7 +26,6 @@ __all__ = [
     "chunks",
     "engine_of",
     "floor_ns",
-    "is_engine_record",
     "kind_of",
     "to_ps",
 ]
@@ -42,8 +41,6 @@ EVENT: Final = 3
 
 LOST: Final = np.uint32(1 << 30)
 """Bit of ``what``: at least one record of this ring was lost just before."""
-
-_ENGINE_RECORD: Final = np.uint32(1 << 31)
 
 Ints = npt.NDArray[np.int64]
 
@@ -80,11 +77,6 @@ def kind_of(what: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
 def engine_of(what: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     """Return the engine number of engine records: 1 Tensor to 5 Sync, 6 DMA, 0 host, 7 chip."""
     return (what >> np.uint32(26)) & np.uint32(7)
-
-
-def is_engine_record(what: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
-    """Return where the bit that every engine record carries is set."""
-    return np.asarray(what & _ENGINE_RECORD, dtype=bool)
 
 
 def to_ps(raw: npt.NDArray[np.uint64], clock: Clock, base: Ints | None = None) -> Ints:
