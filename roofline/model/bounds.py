@@ -69,7 +69,7 @@ def _streaming(parts: list[Part], rates: Rates, engine: str) -> Any:
     """Return the share of an engine's busy time in which elements flow, on its first part."""
     rate = rates.engines[engine]
     for part in parts:
-        per_element = rates.passes_of(part.name, part.family)
+        per_element = rates.passes_of(part.name, part.family, part.operands)
         takes = part.passes if per_element is None else per_element
         if engine not in takes:
             continue

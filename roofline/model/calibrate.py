@@ -21,8 +21,8 @@ from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
 from roofline.model.cases import Case, hardware_of
 from roofline.model.demand import Demand, figures, with_figures
-from roofline.model.parameters import PARAMETERS, Parameter
-from roofline.model.rates import rates_for, width_of
+from roofline.model.parameters import NUMBERS, PARAMETERS, Parameter
+from roofline.model.rates import STREAMING, rates_for, width_of
 from roofline.model.terms import times
 from roofline.quantity import Quantity
 from roofline.textfile import read_text
@@ -137,18 +137,8 @@ def _rounded(value: float) -> float:
 
 
 def _complete(values: Mapping[str, float]) -> dict[str, float]:
-    """Add the constants that follow from fitted ones: an operator never seen in 8 bits."""
-    known = [
-        value
-        for path, value in values.items()
-        if path.endswith("eager_bits8.vector_passes_ratio") and ".copy." not in path
-    ]
+    """Add the intervals that a fit has not come to yet: they must be there, and be neutral."""
     found = dict(values)
-    if known:
-        # operators differ by a factor of eight; the geometric mean is as wrong one way as the other
-        found["schedule.elementwise.eager_bits8.vector_passes_ratio"] = _rounded(
-            float(np.exp(np.mean(np.log(known))))
-        )
     for who in ("eager", "nki"):
         found.setdefault(f"interval.{who}.low_ratio", 1.0)
         found.setdefault(f"interval.{who}.high_ratio", 1.0)
@@ -167,9 +157,10 @@ def _used(parameters: Sequence[Parameter], cases: Sequence[Case]) -> list[Parame
         seen.add(f"pass.bits{width}.vector_cycles")
         for region in case.demand.regions:
             for part in region.parts:
-                for name in (part.name, part.family):
+                shared = ("elementwise",) if part.family in STREAMING else ()
+                for name in (part.name, part.family, *shared):
                     for where in (case.implementation, f"{case.implementation}_bits{width}"):
-                        for number in ("vector_passes_ratio", "input_reads_ratio"):
+                        for number in NUMBERS:
                             seen.add(f"schedule.{name}.{where}.{number}")
                 for dtype in part.tensor_flops:
                     bits = 32 if dtype == "fp32" else 16
@@ -263,8 +254,6 @@ def section(calibration: Calibration, *, inferred_for: str = "") -> str:
             lines.append(f"{path.rpartition('.')[2]} = {_number(path, values[path])}")
         lines += [f'kind = "{kind}"', f'source = "{source}"', *about]
         note = next((words[path] for path in paths if path in words), "")
-        if table == "schedule.elementwise.eager_bits8":
-            note = "geometric mean of the operators that were fitted: stands in for any other"
         if table.startswith("interval."):
             note = "measured / estimate of the rows not fitted (5 % to 95 %), and their sizes"
         if note:

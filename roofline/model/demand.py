@@ -29,6 +29,7 @@ class Part:
     element-passes as counted; a schedule may know better. ``tensor_flops`` maps a multiply dtype
     to FLOP; ``tile`` holds the sizes (m, k, n) of one product. ``spread`` says that rows are not
     tied to partitions although the family ties them: a reduction of everything to one number.
+    ``operands`` counts the inputs as large as the data of a pass.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Part:
     tensor_flops: Mapping[str, Any] = field(default_factory=dict)
     tile: tuple[Any, Any, Any] | None = None
     spread: bool = False
+    operands: int = 1
 
     @property
     def rows_on_partitions(self) -> bool:
@@ -138,6 +140,7 @@ def _part(op: OpCount) -> Part:
         passes={engine: op.element_passes},
         tensor_flops=dict(op.tensor_flops),
         tile=_tile(op),
+        operands=max(1, sum(spec_shape == shape for spec_shape, _ in op.inputs)),
         spread=bool(op.outputs) and all(size == 1 for size in op.outputs[0][0]),
     )
 

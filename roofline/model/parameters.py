@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["PARAMETERS", "Parameter"]
+__all__ = ["NUMBERS", "PARAMETERS", "Parameter"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,12 @@ def _passes(name: str, where: str, start: float, what: str) -> Parameter:
     )
 
 
-_EIGHT = "8-bit elements behind torch operators: not at the rate of any documented mode"
+NUMBERS: Final = (
+    "vector_passes_ratio",
+    "vector_passes_per_operand_ratio",
+    "input_reads_ratio",
+)
+"""Constants of a schedule."""
 
 PARAMETERS: Final = (
     Parameter(
@@ -75,10 +80,15 @@ PARAMETERS: Final = (
     _passes("softmax", "nki", 3.0, "passes of the NKI kernel"),
     _passes("reduction", "eager", 1.0, "passes of a row reduction"),
     _passes("reduction", "nki", 1.0, "passes of a row reduction"),
-    _passes("copy", "eager_bits8", 5.0, _EIGHT),
-    _passes("relu", "eager_bits8", 3.0, _EIGHT),
-    _passes("add", "eager_bits8", 6.0, _EIGHT),
-    _passes("mul", "eager_bits8", 25.0, _EIGHT),
+    Parameter(
+        path="schedule.elementwise.eager_bits8.vector_passes_per_operand_ratio",
+        start=3.0,
+        low=0.25,
+        high=20.0,
+        what="8-bit operands of torch operators are converted one by one: passes for each",
+    ),
+    _passes("copy", "eager_bits8", 5.0, "a copy of 8 bits, slower than any conversion explains"),
+    _passes("mul", "eager_bits8", 25.0, "an integer product, which no mode of Vector computes"),
     *(
         Parameter(
             path=f"matmul.{who}.bits{bits}.efficiency_ratio",

@@ -12,7 +12,7 @@ from roofline.errors import HardwareModelError, QueryError
 from roofline.hardware.model import Hardware
 from roofline.model.schedule import IMPLEMENTATIONS, schedule_for
 
-__all__ = ["CLOCKS_MODELLED", "EngineRate", "Rates", "rates_for", "width_of"]
+__all__ = ["CLOCKS_MODELLED", "STREAMING", "EngineRate", "Rates", "rates_for", "width_of"]
 
 CLOCKS_MODELLED: Final = ("device_execution", "device_body", "device_total", "framework_window")
 """Clocks an estimate can be given on."""
@@ -23,6 +23,9 @@ _OVERHEADS: Final = {
     "gpsimd": ("instructions.gpsimd.any.start_cycles", "instructions.any.interval_floor_cycles"),
 }
 _WIDTHS: Final = (8, 16, 32)
+
+STREAMING: Final = ("elementwise", "special", "copy")
+"""Families that stream each operand once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +47,8 @@ class Rates:
 
     Rates in B/s, FLOP/s and element/s are those of all working cores; ``floor_s`` is (low, value,
     high) per launch on ``clock``. ``passes`` holds calibrated passes per element on Vector by
-    operator or family, ``input_reads`` how often inputs are read by family,
-    ``tensor_efficiency`` the calibrated part of the Tensor peak by dtype.
+    operator or family, ``operand_passes`` those per element of each operand, ``input_reads`` how
+    often inputs are read by family, ``tensor_efficiency`` the calibrated part of the Tensor peak by dtype.
     ``residual`` is the range of measured over estimated time in the data of the fit, ``span_bytes``
     the sizes it covers. ``quality`` is the weakest of the calibrated constants.
     """
@@ -74,15 +77,21 @@ class Rates:
     stage_s: float
     item_bytes: float
     passes: Mapping[str, float] = field(default_factory=dict)
+    operand_passes: Mapping[str, float] = field(default_factory=dict)
     input_reads: Mapping[str, float] = field(default_factory=dict)
     residual: tuple[float, float] = (1.0, 1.0)
     span_bytes: tuple[float, float] = (0.0, float("inf"))
     capacity_bytes: float = float("inf")
     quality: str = "calibrated"
 
-    def passes_of(self, name: str, family: str) -> Mapping[str, float] | None:
-        """Return passes per element by engine, or ``None`` where they are as counted."""
+    def passes_of(self, name: str, family: str, operands: int) -> Mapping[str, float] | None:
+        """Return passes per element by engine, or ``None`` where they are as counted.
+
+        An operator has its own constant, its family's, or that of each of its operands.
+        """
         fitted = self.passes.get(name, self.passes.get(family))
+        if fitted is None and family in STREAMING and "elementwise" in self.operand_passes:
+            fitted = self.operand_passes["elementwise"] * operands
         known = schedule_for(family, self.implementation).passes
         if fitted is None:
             return known or None
@@ -153,6 +162,7 @@ def rates_for(
         stage_s=hardware.value("calibrated.device.stage_s").value,
         item_bytes=bits / 8,
         passes=_fitted(hardware, implementation, width, "vector_passes_ratio"),
+        operand_passes=_fitted(hardware, implementation, width, "vector_passes_per_operand_ratio"),
         input_reads=_fitted(hardware, implementation, width, "input_reads_ratio"),
         residual=(
             hardware.value(f"{residual}.low_ratio").value,

@@ -182,7 +182,7 @@ def _element_seconds(region: Region, rates: Rates, engine: str, *, ideal: bool) 
 
 def _part_seconds(part: Part, rates: Rates, engine: str, *, ideal: bool) -> Any:
     """Return the busy time of one engine on one part, ``None`` if it takes none of its passes."""
-    per_element = rates.passes_of(part.name, part.family)
+    per_element = rates.passes_of(part.name, part.family, part.operands)
     schedule = schedule_for(part.family)
     rate = rates.engines[engine]
     cycles = rate.best_cycles if ideal else rate.cycles
