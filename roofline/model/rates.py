@@ -48,7 +48,8 @@ class Rates:
     Rates in B/s, FLOP/s and element/s are those of all working cores; ``floor_s`` is (low, value,
     high) per launch on ``clock``. ``passes`` holds calibrated passes per element on Vector by
     operator or family, ``operand_passes`` those per element of each operand, ``input_reads`` how
-    often inputs are read by family, ``tensor_efficiency`` the calibrated part of the Tensor peak by dtype.
+    often inputs are read by family, ``tensor_efficiency`` the calibrated part of the Tensor peak by
+    dtype.
     ``residual`` is the range of measured over estimated time in the data of the fit, ``span_bytes``
     the sizes it covers. ``quality`` is the weakest of the calibrated constants.
     """
