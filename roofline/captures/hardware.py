@@ -11,9 +11,13 @@ __all__ = ["hardware_of", "named_hardware"]
 
 
 def hardware_of(
-    capture: Capture, name: str | None = None, *, working_cores: int | None = None
+    capture: Capture,
+    name: str | None = None,
+    *,
+    lnc: int | None = None,
+    working_cores: int | None = None,
 ) -> Hardware:
-    """Return the hardware of a capture as its own metadata give it, or of ``name`` if given.
+    """Return the hardware of a capture as its own metadata give it, or of ``name`` and ``lnc``.
 
     The number of physical cores in the logical core is the capture's where it says so. Raises
     ``CaptureError`` when neither names a chip: there is no silent default.
@@ -23,9 +27,9 @@ def hardware_of(
         raise CaptureError(
             f"{capture.path}: does not say which chip it is from; name the hardware (--hw trn2)"
         )
-    lnc = capture.metadata.get("lnc")
+    found = capture.metadata.get("lnc") if lnc is None else lnc
     return load_hardware(
-        str(known), lnc=int(lnc) if lnc is not None else None, working_cores=working_cores
+        str(known), lnc=None if found is None else int(found), working_cores=working_cores
     )
 
 

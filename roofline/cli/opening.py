@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from roofline.captures.capture import Capture
 
-__all__ = ["capture_options", "open_path"]
+__all__ = ["capture_options", "hardware_options", "open_path", "vendor_option"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -37,12 +37,36 @@ def capture_options(command: Command) -> Command:
             type=click.Choice(["explorer"]),
             help="Let neuron-explorer convert a raw trace instead of decoding it here.",
         ),
+        vendor_option,
+    ):
+        command = option(command)
+    return command
+
+
+def hardware_options(command: Command) -> Command:
+    """Add ``--hw`` and ``--lnc``; the command receives ``hardware`` and ``lnc``."""
+    for option in (
         click.option(
-            "--vendor", is_flag=True, help="The vendor's rows and definitions, defects included."
+            "--lnc",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Physical cores in the logical core; what PATH says if not given.",
+        ),
+        click.option(
+            "--hw",
+            "--hardware",
+            "hardware",
+            metavar="NAME",
+            help="Chip, instance or model file; what PATH says if not given.",
         ),
     ):
         command = option(command)
     return command
+
+
+vendor_option = click.option(
+    "--vendor", is_flag=True, help="The vendor's rows and definitions, defects included."
+)
 
 
 def open_path(

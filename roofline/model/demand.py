@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from roofline.engines import ELEMENT_ENGINES
-from roofline.model.schedule import schedule_for
+from roofline.model.schedule import Schedule, schedule_for
 from roofline.work.registry import op_key
 from roofline.work.work import OpCount, Work
 
@@ -60,7 +60,12 @@ class Region:
     @property
     def stages(self) -> int:
         """Dependent engine stages of one tile."""
-        return max((schedule_for(part.family).stages for part in self.parts), default=0)
+        return max((schedule.stages for schedule in self.schedules), default=0)
+
+    @property
+    def schedules(self) -> tuple[Schedule, ...]:
+        """The schedule of each part."""
+        return tuple(schedule_for(part.family) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from roofline.cli.opening import hardware_options
 from roofline.cli.terminal import echo
 
 __all__ = ["command"]
@@ -19,8 +20,7 @@ def command() -> None:
 
 def _observing(function: Any) -> Any:
     for option in (
-        click.option("--lnc", type=int, help="Physical cores in the logical core."),
-        click.option("--hw", "hardware", help="Hardware (default: what each path says)."),
+        hardware_options,
         click.option(
             "--window",
             type=click.Choice(["body", "total"]),
@@ -31,7 +31,7 @@ def _observing(function: Any) -> Any:
         click.option(
             "--repeats",
             is_flag=True,
-            help="All paths are repeats of one kernel: noise is measured.",
+            help="Take all paths as repeats of one kernel: noise is measured.",
         ),
     ):
         function = option(function)
@@ -41,7 +41,12 @@ def _observing(function: Any) -> Any:
 @command.command()
 @click.argument("paths", nargs=-1, required=True)
 @click.option(
-    "-o", "output", type=click.Path(path_type=Path), required=True, help="The baseline file, .json."
+    "-o",
+    "--output",
+    "output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The baseline file, .json.",
 )
 @_observing
 def save(
@@ -68,14 +73,21 @@ def save(
     echo(f"{output}: {len(run.observed)} kernels, up to {most} repeats each")
 
 
-@command.command()
+@command.command(short_help="Hold runs against a baseline; exit with 1 if worse.")
 @click.argument("baseline", type=click.Path(path_type=Path))
 @click.argument("paths", nargs=-1, required=True)
-@click.option("--fail-on", metavar="RULES", help="Default: 'time > 5% and > 2us'.")
-@click.option("--noise", metavar="SPREAD", help="Spread of single runs, e.g. 3%, 500ns.")
+@click.option(
+    "--fail-on",
+    metavar="RULES",
+    help="Exit with 1 where this holds; 'time > 5% and > 2us' if not given.",
+)
+@click.option(
+    "--noise", metavar="SPREAD", help="Spread to assume of single runs, such as 3% or 500ns."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
     "-o",
+    "--output",
     "outputs",
     multiple=True,
     type=click.Path(path_type=Path),

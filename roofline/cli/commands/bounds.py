@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
-from roofline.cli.opening import capture_options, open_path
+from roofline.cli.opening import capture_options, hardware_options, open_path
 from roofline.cli.terminal import echo
 
 __all__ = ["command"]
 
 
-@click.command()
+@click.command(short_help="Show how fast the same run could have been.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option(
     "--window",
@@ -23,14 +23,10 @@ __all__ = ["command"]
     metavar="WINDOW",
     help="body, total, or from..to as in 10us..50us.",
 )
-@click.option("--core", type=int, help="Physical core; the one with the most work if not given.")
 @click.option(
-    "--hw",
-    "--hardware",
-    "hardware",
-    metavar="NAME",
-    help="Chip or instance, if the capture names none.",
+    "--core", type=int, metavar="N", help="Physical core; the one with the most work if not given."
 )
+@hardware_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @capture_options
 def command(
@@ -38,12 +34,17 @@ def command(
     window: str,
     core: int | None,
     hardware: str | None,
+    lnc: int | None,
     as_json: bool,
     **opening: Any,
 ) -> None:
     """Show bounds of memory, compute and every engine, and what lies above them.
 
     With --vendor the roofs are those the vendor's own bounds divide by.
+
+    \b
+    Example:
+      roofline bounds kernel.ntff
     """
     from roofline.analysis.bounds_counters import capture_bounds
     from roofline.captures.hardware import hardware_of
@@ -53,7 +54,7 @@ def command(
     capture = open_path(path, **opening)
     found = capture_bounds(
         capture,
-        hardware_of(capture, hardware, working_cores=1),
+        hardware_of(capture, hardware, lnc=lnc, working_cores=1),
         window,
         roofs="vendor" if opening.get("vendor") else "theoretical",
         core=core,

@@ -6,17 +6,30 @@ from pathlib import Path
 
 import click
 
+from roofline.cli.opening import hardware_options, vendor_option
 from roofline.cli.terminal import echo
 
 __all__ = ["command"]
 
 
-@click.command()
+@click.command(short_help="Compare runs, and say what changed and why.")
 @click.argument("paths", nargs=-1, required=True, metavar="BASE [NEW]...")
-@click.option("--fail-on", metavar="RULES", help="Gate, e.g. 'time > 5% and > 2us'; exit code 1.")
-@click.option("--noise", metavar="SPREAD", help="Spread of single runs, e.g. 3%, 500ns.")
-@click.option("--map", "mapped", multiple=True, metavar="OLD=NEW", help="Kernel OLD is called NEW.")
-@click.option("--repeats", is_flag=True, help="Captures of a folder are repeats of one kernel.")
+@click.option(
+    "--fail-on", metavar="RULES", help="Exit with 1 where a rule like 'time > 5% and > 2us' holds."
+)
+@click.option(
+    "--noise", metavar="SPREAD", help="Spread to assume of single runs, such as 3% or 500ns."
+)
+@click.option(
+    "--map",
+    "mapped",
+    multiple=True,
+    metavar="OLD=NEW",
+    help="Pair kernel OLD of BASE with NEW. Repeatable.",
+)
+@click.option(
+    "--repeats", is_flag=True, help="Take the captures of a folder as repeats of one kernel."
+)
 @click.option(
     "--window",
     type=click.Choice(["body", "total"]),
@@ -24,13 +37,13 @@ __all__ = ["command"]
     show_default=True,
     help="Time that is compared first.",
 )
-@click.option("--vendor", is_flag=True, help="The vendor's rows and definitions.")
-@click.option("--hw", "hardware", help="Hardware (default: what each path says).")
-@click.option("--lnc", type=int, help="Physical cores in the logical core.")
+@vendor_option
+@hardware_options
 @click.option("--preset", default="vendor", show_default=True, help="Marks of the verdicts.")
 @click.option("--trust", is_flag=True, help="Run the code of studies that are not shipped.")
 @click.option(
     "-o",
+    "--output",
     "outputs",
     multiple=True,
     type=click.Path(path_type=Path),
@@ -57,6 +70,10 @@ def command(
 
     PATH::NAME takes one kernel or variant of a path. A study alone compares its variants with
     the first one.
+
+    \b
+    Example:
+      roofline compare before.ntff after.ntff --fail-on 'time > 5%'
     """
     from roofline.cli.terminal import width
     from roofline.report.compare_run import compare, write_compared

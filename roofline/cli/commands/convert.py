@@ -12,7 +12,7 @@ from roofline.cli.terminal import echo
 __all__ = ["command"]
 
 
-@click.command()
+@click.command(short_help="Write a capture as Parquet tables or as a timeline.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option(
     "-o",
@@ -46,6 +46,11 @@ def command(
 
     The tables carry the vendor's names, engine spelling and core numbers, so scripts for Explorer
     profiles read them; beside them the columns that only we derive, unless --vendor is given.
+
+    \b
+    Example:
+      roofline convert kernel.ntff -o tables
+      roofline convert kernel.ntff --format perfetto -o kernel.json.gz
     """
     import json
 

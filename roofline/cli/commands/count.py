@@ -13,18 +13,36 @@ from roofline.work.summary import GROUPINGS, rows_of, work_to_dict
 from roofline.work.work import MODES, Work
 
 
-@click.command("count")
+@click.command("count", short_help="Count FLOPs, passes and bytes of a torch function.")
 @click.argument("target", metavar="MODULE:FUNCTION")
 @click.option(
     "--arg",
     "arguments",
     multiple=True,
     metavar="NAME=VALUE",
-    help="An operand (x=4x512:bf16, eps=scalar:fp32@cpu) or a value (eps=1e-6); repeat.",
+    help="An operand (x=4x512:bf16, eps=scalar:fp32@cpu) or a value (eps=1e-6). Repeatable.",
 )
-@click.option("--mode", type=click.Choice(MODES), default="eager", show_default=True)
-@click.option("--by", type=click.Choice(GROUPINGS), default="op", show_default=True)
-@click.option("--causal", type=click.Choice(["full", "half"]), default="full", show_default=True)
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    default="eager",
+    show_default=True,
+    help="How operators become launches.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(GROUPINGS),
+    default="op",
+    show_default=True,
+    help="What one line of the table is.",
+)
+@click.option(
+    "--causal",
+    type=click.Choice(["full", "half"]),
+    default="full",
+    show_default=True,
+    help="Count causal attention in full, or the half that is needed.",
+)
 @click.option("--strict", is_flag=True, help="Fail on an operator without a formula.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -39,6 +57,10 @@ def command(
     """Count what MODULE:FUNCTION (or FILE.py:FUNCTION) does, without data or memory.
 
     The module is imported, so its code runs. Operands live on torch's meta device.
+
+    \b
+    Example:
+      roofline count model.py:rmsnorm --arg x=4x512:bf16 --arg w=512:bf16
     """
     from roofline.work.callables import count_callable
 

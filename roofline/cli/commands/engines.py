@@ -8,22 +8,26 @@ from typing import Any
 
 import click
 
-from roofline.cli.opening import capture_options, open_path
+from roofline.cli.opening import capture_options, hardware_options, open_path
 from roofline.cli.terminal import echo
 
 __all__ = ["command"]
 
 
-@click.command()
+@click.command(short_help="Show what each engine did, when, and why it waited.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option(
     "--by",
     multiple=True,
     metavar="COLUMN",
-    help="Also by opcode, kind, layer, source, queue, class, dma_engine, variable or a text "
-    "column; may be repeated.",
+    help="Split also by opcode, kind, layer, source, queue, class, dma_engine, variable or a "
+    "text column. Repeatable.",
 )
-@click.option("--where", metavar="EXPRESSION", help="""Only rows like 'opcode == "MATMUL"'.""")
+@click.option(
+    "--where",
+    metavar="EXPRESSION",
+    help="""Keep only rows for which this holds, like 'opcode == "MATMUL"'.""",
+)
 @click.option(
     "--window",
     default="body",
@@ -31,17 +35,16 @@ __all__ = ["command"]
     metavar="WINDOW",
     help="body, total, or from..to as in 10us..50us.",
 )
-@click.option("--bins", type=click.IntRange(min=1), help="Cut the window into so many bins.")
+@click.option(
+    "--bins",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Cut the window into N bins of equal length.",
+)
 @click.option(
     "--sql", metavar="QUERY", help="Run a read-only DuckDB query over the tables instead."
 )
-@click.option(
-    "--hw",
-    "--hardware",
-    "hardware",
-    metavar="NAME",
-    help="Chip or instance, where the capture does not say.",
-)
+@hardware_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @capture_options
@@ -53,6 +56,7 @@ def command(
     bins: int | None,
     sql: str | None,
     hardware: str | None,
+    lnc: int | None,
     as_json: bool,
     as_csv: bool,
     **opening: Any,
@@ -60,6 +64,10 @@ def command(
     """Show active time, what it was spent on, and what idle engines waited for.
 
     The window is the kernel's body, from its first to its last useful instruction or byte.
+
+    \b
+    Example:
+      roofline engines kernel.ntff --by opcode --window 10us..50us
     """
     capture = open_path(path, **opening)
     if sql is not None:
@@ -76,7 +84,7 @@ def command(
     from roofline.report.engines import busy_text, engines_text, totals_text
 
     # without a chip the shares stand as they are, only what needs its clocks is not known
-    chip = hardware_of(capture, hardware) if hardware or named_hardware(capture) else None
+    chip = hardware_of(capture, hardware, lnc=lnc) if hardware or named_hardware(capture) else None
     view = engine_view(capture, window=window, by=by, where=where, bins=bins, hardware=chip)
     if as_json:
         record = dataset_record(view.use)

@@ -30,10 +30,20 @@ def list_command(as_json: bool = False) -> None:
     echo(_json(list_hardware()) if as_json else show_list())
 
 
-@command.command("show")
+@command.command("show", short_help="Show roofs, ridges, modes and fixed times.")
 @click.argument("name")
-@click.option("--lnc", type=int, help="Physical cores in the logical core (default: the chip's).")
-@click.option("--working-cores", type=int, help="How many of them work (default: all).")
+@click.option(
+    "--lnc",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Physical cores in the logical core; the chip's if not given.",
+)
+@click.option(
+    "--working-cores",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many of them work; all if not given.",
+)
 @click.option("--neighbours-busy", is_flag=True, help="Other cores load the same HBM stack.")
 @click.option("--values", is_flag=True, help="Print every number of the model file instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

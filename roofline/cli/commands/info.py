@@ -12,7 +12,7 @@ from roofline.cli.terminal import echo
 __all__ = ["command"]
 
 
-@click.command()
+@click.command(short_help="Show what a file or folder holds, and its quality.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--full", is_flag=True, help="Decode everything: rows, and all of the quality.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -31,6 +31,10 @@ def command(
 
     Of a raw trace only the header is read, however large the file is. Of a folder, every capture in
     it is listed under the program it ran.
+
+    \b
+    Example:
+      roofline info kernel.ntff
     """
     import json
 

@@ -12,12 +12,17 @@ from roofline.cli.terminal import echo
 __all__ = ["command"]
 
 
-@click.command()
+@click.command(short_help="Show launches and device time of a trace.json.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--warmup", type=int, help="Leading steps to leave out; by rule if not given.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(path: Path, warmup: int | None, *, as_json: bool) -> None:
-    """Show launches, dispatch windows and device time of a trace.json."""
+    """Show launches, dispatch windows and device time of a trace.json.
+
+    \b
+    Example:
+      roofline launches trace.json.gz
+    """
     from roofline.analysis.launches import launches
     from roofline.analysis.trace_findings import trace_findings
     from roofline.captures.registry import open_capture

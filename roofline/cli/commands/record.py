@@ -11,19 +11,29 @@ from roofline.cli.terminal import echo
 __all__ = ["command"]
 
 
-@click.command()
+@click.command(short_help="Record a study on a Trainium host.")
 @click.argument("study")
-@click.option("-o", "output", type=click.Path(path_type=Path), help="Folder to record into.")
+@click.option(
+    "-o", "--output", "output", type=click.Path(path_type=Path), help="Folder to record into."
+)
 @click.option(
     "--explorer", is_flag=True, help="Trace the programs of a recorded folder by neuron-explorer."
 )
-@click.option("--variant", "variants", multiple=True, help="Only this variant; may be repeated.")
+@click.option(
+    "--variant",
+    "variants",
+    multiple=True,
+    metavar="NAME",
+    help="Record only this variant. Repeatable.",
+)
 @click.option("--core", type=int, default=0, show_default=True, help="Logical NeuronCore.")
 @click.option("--active", type=int, default=5, show_default=True, help="Profiled steps to keep.")
 @click.option("--wait", type=int, default=1, show_default=True, help="Steps that are ignored.")
 @click.option("--warmup", type=int, default=1, show_default=True, help="Steps thrown away.")
 @click.option("--repeats", type=int, default=20, show_default=True, help="Unprofiled timed calls.")
-@click.option("--no-dge", is_flag=True, help="No notifications of dynamic DMA: clean timing.")
+@click.option(
+    "--no-dge", is_flag=True, help="Leave out notifications of dynamic DMA, which disturb timing."
+)
 @click.option("--require-device", is_flag=True, help="Fail where there is no Neuron device.")
 @click.option("--trust", is_flag=True, help="Run the code of a study that is not shipped.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -48,6 +58,10 @@ def command(
     On a Trainium host with TorchNeuron the device is traced; elsewhere the host side is recorded,
     and what is missing is said. With --explorer STUDY is a recorded folder, and each of its
     programs is traced by itself.
+
+    \b
+    Example:
+      roofline record rmsnorm-4x512-bf16 -o recorded
     """
     import json
 

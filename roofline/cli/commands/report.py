@@ -7,19 +7,23 @@ from typing import Any
 
 import click
 
+from roofline.cli.opening import hardware_options, vendor_option
 from roofline.cli.terminal import echo
 
 __all__ = ["command"]
 
 
-@click.command()
+@click.command(short_help="Place kernels on the roofline, with findings.")
 @click.argument("paths", nargs=-1)
 @click.option(
-    "-o", "output", type=click.Path(path_type=Path), help="Write the report to this folder."
+    "-o",
+    "--output",
+    "output",
+    type=click.Path(path_type=Path),
+    help="Write the report to this folder.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--hw", "hardware", help="Hardware to place on (default: what PATH says).")
-@click.option("--lnc", type=int, help="Physical cores in the logical core.")
+@hardware_options
 @click.option(
     "--window",
     type=click.Choice(["body", "total"]),
@@ -29,7 +33,7 @@ __all__ = ["command"]
 )
 @click.option("--preset", default="vendor", show_default=True, help="Marks of the verdict.")
 @click.option("--trust", is_flag=True, help="Run the code of a study that is not shipped.")
-@click.option("--vendor", is_flag=True, help="The vendor's rows of a capture, defects included.")
+@vendor_option
 @click.option(
     "--work",
     "target",
@@ -41,10 +45,10 @@ __all__ = ["command"]
     "arguments",
     multiple=True,
     metavar="NAME=VALUE",
-    help="An operand of --work (x=4x512:bf16) or a value (eps=1e-6); repeat.",
+    help="An operand of --work (x=4x512:bf16) or a value (eps=1e-6). Repeatable.",
 )
 @click.option("--mode", default="fused", show_default=True, help="How --work is counted.")
-@click.option("--time", "time", metavar="TIME", help="An unprofiled time, such as 33us.")
+@click.option("--time", "time", metavar="TIME", help="An unprofiled time to place, such as 33us.")
 @click.option("--clock", help="What --time measures, such as device_execution.")
 def command(
     paths: tuple[str, ...], output: Path | None, as_json: bool, vendor: bool, **settings: Any
@@ -54,16 +58,15 @@ def command(
 
     Without -o a compact report is printed; with it report.md, report.json, points.csv, the
     figures and index.html are written.
+
+    \b
+    Example:
+      roofline report rmsnorm-4x512-bf16
+      roofline report kernel.ntff -o report
     """
+    from roofline.cli.terminal import width
     from roofline.report.run import Settings, report
 
     wanted = Settings(compat="vendor" if vendor else None, **settings)
-    for text in report(paths, wanted, output=output, as_json=as_json, width=_width()):
+    for text in report(paths, wanted, output=output, as_json=as_json, width=width()):
         echo(text, nl=False)
-
-
-def _width() -> int:
-    """Columns of the terminal; 80 where there is none, 120 at most for prose."""
-    import shutil
-
-    return max(40, min(120, shutil.get_terminal_size((80, 24)).columns))

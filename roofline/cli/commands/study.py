@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from roofline.cli.opening import hardware_options
 from roofline.cli.terminal import echo
 
 __all__ = ["command"]
@@ -35,7 +36,7 @@ def list_command(*, as_json: bool) -> None:
         echo(to_text(list_blocks(studies), width=width()), nl=False)
 
 
-@command.command("check")
+@command.command("check", short_help="Check a study without running its code.")
 @click.argument("path")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check_command(path: str, *, as_json: bool) -> None:
@@ -61,11 +62,37 @@ def check_command(path: str, *, as_json: bool) -> None:
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--op", required=True, help="Operator, such as rmsnorm.")
 @click.option(
-    "--param", "params", multiple=True, required=True, metavar="NAME=N[,N...]", help="A parameter."
+    "--param",
+    "params",
+    multiple=True,
+    required=True,
+    metavar="NAME=N[,N...]",
+    help="A parameter and its values, such as rows=4,8. Repeatable.",
 )
-@click.option("--dtype", "dtypes", multiple=True, default=("bf16",), show_default=True)
-@click.option("--variant", "variants", multiple=True, default=("eager", "fused"), show_default=True)
-@click.option("--hw", "hardware", multiple=True, default=("trn2",), show_default=True)
+@click.option(
+    "--dtype",
+    "dtypes",
+    multiple=True,
+    default=("bf16",),
+    show_default=True,
+    help="A dtype. Repeatable.",
+)
+@click.option(
+    "--variant",
+    "variants",
+    multiple=True,
+    default=("eager", "fused"),
+    show_default=True,
+    help="A variant. Repeatable.",
+)
+@click.option(
+    "--hw",
+    "hardware",
+    multiple=True,
+    default=("trn2",),
+    show_default=True,
+    help="A chip or instance. Repeatable.",
+)
 def new_command(
     folder: Path,
     *,
@@ -107,8 +134,7 @@ def _parameter(text: str) -> tuple[str, list[int]]:
     show_default=True,
     help="What the table shows.",
 )
-@click.option("--hw", "hardware", help="Hardware to place on (default: the study's first).")
-@click.option("--lnc", type=int, help="Physical cores in the logical core.")
+@hardware_options
 @click.option("--trust", is_flag=True, help="Run the code of a study that is not shipped.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def table_command(

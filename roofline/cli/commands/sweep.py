@@ -17,37 +17,111 @@ __all__ = ["command"]
 @click.command(
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
     options_metavar="[--DIMENSION SIZES]... [OPTIONS]",
+    short_help="Sweep an operator over sizes, dtypes and chips.",
 )
 @click.argument("op")
-@click.option("--hw", "hardware", default="trn2", show_default=True, help="Chips, by commas.")
-@click.option("--dtype", default="bf16", show_default=True, help="Dtypes, by commas.")
-@click.option("--variant", default="fused", show_default=True, help="eager,fused,compiled,nki.")
-@click.option("--lnc", type=int, help="Physical cores in the logical core.")
+@click.option(
+    "--hw",
+    "hardware",
+    default="trn2",
+    show_default=True,
+    metavar="NAMES",
+    help="Chips or instances, separated by commas.",
+)
+@click.option(
+    "--dtype",
+    default="bf16",
+    show_default=True,
+    metavar="NAMES",
+    help="Dtypes, separated by commas.",
+)
+@click.option(
+    "--variant",
+    default="fused",
+    show_default=True,
+    metavar="NAMES",
+    help="Of eager, fused, compiled and nki.",
+)
+@click.option(
+    "--lnc", type=click.IntRange(min=1), metavar="N", help="Physical cores in the logical core."
+)
 @click.option(
     "--clock", default="device_execution", show_default=True, help="What a time measures."
 )
-@click.option("--shape", default="", help="Operands: 'x[rows,cols] w[cols]' (registered, torch).")
 @click.option(
-    "--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="Of a torch function."
+    "--shape",
+    default="",
+    metavar="OPERANDS",
+    help="Operands, such as 'x[rows,cols] w[cols]', where OP has no closed form.",
 )
-@click.option("--where", "conditions", multiple=True, help="Keep points: 'rows * cols <= 2**24'.")
-@click.option("--set", "changes", multiple=True, metavar="PATH=HOW", help="What if: PATH=*1.5.")
+@click.option(
+    "--arg",
+    "arguments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An argument of a torch function. Repeatable.",
+)
+@click.option(
+    "--where",
+    "conditions",
+    multiple=True,
+    metavar="EXPRESSION",
+    help="Keep only points like 'rows * cols <= 2**24'.",
+)
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="PATH=HOW",
+    help="Change a hardware number, such as PATH=*1.5. Repeatable.",
+)
 @click.option("--terms", is_flag=True, help="Add the time of every term.")
-@click.option("--crossing", default="", help="Dimension to solve changes of bound along.")
-@click.option("--sensitivity", "sensitive", is_flag=True, help="What +10 % of each roof gains.")
+@click.option(
+    "--crossing",
+    default="",
+    metavar="DIM",
+    help="Solve where the bound changes along this dimension.",
+)
+@click.option(
+    "--sensitivity", "sensitive", is_flag=True, help="Add what 10 % more of each roof gains."
+)
 @click.option("--pareto", "pareto_front", is_flag=True, help="Mark points that no other beats.")
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw to .svg, .png or .pdf.")
-@click.option("--kind", default="", help="heat, bounds, trajectory or curves.")
-@click.option("--measured", type=click.Path(path_type=Path), help="CSV of times to draw on top.")
-@click.option("--chunk", "chunks", multiple=True, metavar="DIM=N", help="Block size in a store.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="Draw the sweep to .svg, .png or .pdf."
+)
+@click.option(
+    "--kind", default="", metavar="KIND", help="Figure: heat, bounds, trajectory or curves."
+)
+@click.option(
+    "--measured",
+    type=click.Path(path_type=Path),
+    help="Draw the measured times of this CSV on top.",
+)
+@click.option(
+    "--chunk",
+    "chunks",
+    multiple=True,
+    metavar="DIM=N",
+    help="Block size along a dimension in a .zarr store. Repeatable.",
+)
 @click.option("--scheduler", help="Address of a dask cluster.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("-o", "out", type=click.Path(path_type=Path), help="Write .nc, .csv or .zarr.")
+@click.option(
+    "-o",
+    "--output",
+    "out",
+    type=click.Path(path_type=Path),
+    help="Write the points to .nc, .csv or .zarr.",
+)
 @click.pass_context
 def command(context: click.Context, /, op: str, as_json: bool, **given: Any) -> None:
     """Sweep OP over sizes: a closed form, a registered operator, or MODULE:FUNCTION of torch.
 
     Every other option is a dimension with its sizes: --rows 1:65536:x2 --cols 512:10240:+512.
+
+    \b
+    Example:
+      roofline sweep rmsnorm --rows 1:65536:x2 --cols 512 --hw trn1,trn2
     """
     from roofline.report.sweep_run import run_sweep
     from roofline.work.specs import parse_argument

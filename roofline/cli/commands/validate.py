@@ -12,13 +12,33 @@ from roofline.cli.terminal import echo
 __all__ = ["command"]
 
 
-@click.command()
+@click.command(short_help="Hold measured times against bounds and estimates.")
 @click.argument("csv", type=click.Path(path_type=Path))
-@click.option("--hw", "hardware", default="trn2", show_default=True, help="Where a row names none.")
-@click.option("--lnc", type=int, help="Physical cores in the logical core, where a row says none.")
-@click.option("--by", default="op,dtype,implementation", show_default=True, help="Group errors by.")
+@click.option(
+    "--hw",
+    "hardware",
+    default="trn2",
+    show_default=True,
+    metavar="NAME",
+    help="Chip or instance where a row names none.",
+)
+@click.option(
+    "--lnc",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Physical cores in the logical core where a row says none.",
+)
+@click.option(
+    "--by",
+    default="op,dtype,implementation",
+    show_default=True,
+    metavar="COLUMNS",
+    help="Group errors by these columns.",
+)
 @click.option("--check", is_flag=True, help="Show the rows the constants were not fitted on.")
-@click.option("--worst", default=10, show_default=True, help="How many of the worst rows to show.")
+@click.option(
+    "--worst", default=10, show_default=True, metavar="N", help="Show so many of the worst rows."
+)
 @click.option("--leave-one-out", is_flag=True, help="Refit without each operator, and predict it.")
 @click.option("--calibrate", "refit", is_flag=True, help="Write a model file fitted to CSV to -o.")
 @click.option(
@@ -27,7 +47,7 @@ __all__ = ["command"]
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
-    "-o", "out", type=click.Path(path_type=Path),
+    "-o", "--output", "out", type=click.Path(path_type=Path),
     help="Write .md (the accuracy page), .csv, .json, a figure, or with --calibrate a .toml file.",
 )  # fmt: skip
 def command(
@@ -47,6 +67,10 @@ def command(
 
     CSV has the columns op, shape, dtype and a time (time_us, latency_us, ... or time with its
     unit), and where known implementation, hardware, lnc, clock, calls and notes.
+
+    \b
+    Example:
+      roofline validate times.csv --by op
     """
     from roofline.report.accuracy_run import run_calibration, run_validation
 

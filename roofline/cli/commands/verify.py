@@ -11,7 +11,7 @@ from roofline.cli.terminal import echo
 __all__ = ["command"]
 
 
-@click.command()
+@click.command(short_help="Compare a decoded trace with the vendor's output.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.argument("vendor", type=click.Path(path_type=Path), required=False)
 @click.option("--each", is_flag=True, help="Print every pair, not only the totals.")
@@ -22,6 +22,10 @@ def command(path: Path, vendor: Path | None, *, each: bool, as_json: bool) -> No
     PATH is an NTFF trace or a folder of them. VENDOR is the vendor's JSON or summary; without it,
     files of the same name beside each trace are taken. The exit code is 1 if anything differs
     without a reason.
+
+    \b
+    Example:
+      roofline verify kernel.ntff summary.json
     """
     import json
 
