@@ -54,12 +54,24 @@ def _block(block: Block, width: int) -> str:
 
 
 def _table(table: Table, width: int) -> str:
-    """Columns as wide as they need; the widest are wrapped when the table does not fit."""
+    """Columns as wide as they need; the widest are wrapped when the table does not fit.
+
+    Lines break between words and not inside figures; others only where that is not enough.
+    """
     cells = [table.columns, *table.rows]
-    widths = [max(1, *(len(row[index]) for row in cells)) for index in range(len(table.columns))]
+    columns = list(zip(*cells, strict=True))
+    widths = [max(1, *map(len, column)) for column in columns]
+    words = [
+        size
+        if index in table.numeric
+        else max((len(word) for cell in column for word in cell.split()), default=1)
+        for index, (column, size) in enumerate(zip(columns, widths, strict=True))
+    ]
     room = width - 2 * (len(widths) - 1)
     while sum(widths) > room and max(widths) > 4:
-        widths[widths.index(max(widths))] -= 1
+        spare = [size if size > word else 0 for size, word in zip(widths, words, strict=True)]
+        widest = spare if any(spare) else widths
+        widths[widest.index(max(widest))] -= 1
     lines = []
     for number, row in enumerate(cells):
         wrapped = [

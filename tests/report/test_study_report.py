@@ -11,6 +11,7 @@ import pytest
 
 from roofline.cli.main import main
 from roofline.plots.describe import shown_rows
+from roofline.report.blocks import Table
 from roofline.report.run import study_result
 from roofline.report.study_blocks import summary_blocks
 from roofline.report.study_report import study_figures, write_study_report
@@ -220,6 +221,20 @@ def test_the_text_fits_its_width_and_loses_nothing(name: str, width: int) -> Non
     letters = re.sub(r"[^A-Za-z0-9]", "", text)
     for row in shown_rows(study_result(name).rows):
         assert re.sub(r"[^A-Za-z0-9]", "", row.verdict.explanation) in letters
+
+
+def test_a_narrow_table_breaks_between_words_and_not_in_figures() -> None:
+    table = Table(
+        columns=("variant", "time", "verdict"),
+        rows=(("gather_mean.json", "1.73 ms", "dma:small-transfers (weak)"),),
+        numeric=frozenset({1}),
+    )
+    lines = to_text([table], width=48).splitlines()
+    assert [line.split() for line in lines[2:]] == [
+        ["gather_mean.json", "1.73", "ms", "dma:small-transfers"],
+        ["(weak)"],
+    ]
+    assert max(map(len, to_text([table], width=30).splitlines())) <= 30
 
 
 def test_json_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
