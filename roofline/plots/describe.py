@@ -40,7 +40,7 @@ def describe_roofline(result: StudyResult) -> Figure:
     hardware = result.hardware
     tensor = [roof for roof in hardware.roofs("theoretical", "tensor") if roof.dtype != "sparse"]
     points, joins = _points(
-        result.rows,
+        [row for row in result.rows if row.placement.flops],
         lambda row, kind: row.placement.intensity(kind),
         lambda row: row.placement.flops_per_s or 0.0,
         "FLOP/s",
@@ -82,7 +82,7 @@ def describe_roofline(result: StudyResult) -> Figure:
             *roof_lines(tensor, memory_roofs(hardware), x, hardware.memory_ceiling("theoretical")),
             *context,
             *joins,
-            *_gap(result.rows, points),
+            *_gap([row for row in result.rows if row.placement.flops], points),
         ),
         points=points,
         notes=_roofline_notes(result),

@@ -43,9 +43,12 @@ class Drawing(NamedTuple):
 def draw(figure: Figure) -> Drawing:
     """Return ``figure`` drawn; the caller saves or inspects it."""
     from roofline.plots.draw_ladder import draw_ladder
+    from roofline.plots.draw_lanes import draw_lanes
     from roofline.plots.draw_plane import draw_plane
 
     with settings():
+        if figure.lanes:
+            return draw_lanes(figure)
         return draw_ladder(figure) if figure.spans else draw_plane(figure)
 
 
@@ -78,23 +81,23 @@ def settings() -> Iterator[None]:
         yield
 
 
-def set_log_axis(axes: Axes, name: str, axis: Axis) -> None:
-    """Give one axis its limits, decades as ticks in SI prefixes, and its label."""
+def set_axis(axes: Axes, name: str, axis: Axis) -> None:
+    """Give one axis its scale and limits, ticks in SI prefixes, and its label."""
     ticks = _ticks(axis)
-    with_prefix = axis.unit not in ("FLOP/B", "pass/B")
+    with_prefix = axis.unit not in ("FLOP/B", "pass/B", "%")
     texts = [
         format_si(value, "s" if axis.unit == "s" else "").strip() if with_prefix else f"{value:g}"
         for value in ticks
     ]
     unit = "" if axis.unit == "s" else f", {axis.unit}"
     if name == "x":
-        axes.set_xscale("log")
+        axes.set_xscale(axis.scale)
         axes.set_xlim(axis.low, axis.high)
         axes.set_xticks(ticks, texts)
         axes.set_xlabel(f"{axis.label}{unit}")
         axes.xaxis.set_minor_locator(_no_ticks())
     else:
-        axes.set_yscale("log")
+        axes.set_yscale(axis.scale)
         axes.set_ylim(axis.low, axis.high)
         axes.set_yticks(ticks, texts)
         axes.set_ylabel(f"{axis.label}{unit}")
@@ -137,6 +140,8 @@ def text_sizes(canvas: Canvas, texts: Sequence[Text]) -> list[tuple[float, float
 
 def _ticks(axis: Axis) -> list[float]:
     """Return decades, thinned out on long axes; on short ones 1, 2 and 5 of each."""
+    if axis.scale == "linear":
+        return _even_ticks(axis)
     low, high = math.log10(axis.low), math.log10(axis.high)
     step = max(1, math.ceil((high - low) / 11))
     steps = (1.0, 2.0, 5.0) if high - low < _SHORT_DECADES else (1.0,)
@@ -146,6 +151,15 @@ def _ticks(axis: Axis) -> list[float]:
         for factor in steps
     ]
     return [tick for tick in ticks if axis.low <= tick <= axis.high]
+
+
+def _even_ticks(axis: Axis) -> list[float]:
+    """Return 4 to 10 even ticks at 1, 2 or 5 times a power of ten."""
+    rough = (axis.high - axis.low) / 8
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= rough)
+    first, last = math.ceil(axis.low / step), math.floor(axis.high / step)
+    return [number * step for number in range(first, last + 1)]
 
 
 def _no_ticks() -> Any:

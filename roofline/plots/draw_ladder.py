@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roofline.plots import style
-from roofline.plots.draw import Drawing, add_heading, new_canvas, set_log_axis
+from roofline.plots.draw import Drawing, add_heading, new_canvas, set_axis
 from roofline.plots.figure import Figure
 from roofline.plots.labels import shorten
 
@@ -30,7 +30,7 @@ def draw_ladder(figure: Figure) -> Drawing:
     axes = canvas.add_axes(
         (_LEFT / _WIDTH, bottom / height, 1 - (_LEFT + _RIGHT) / _WIDTH, body / height)
     )
-    set_log_axis(axes, "x", figure.x)
+    set_axis(axes, "x", figure.x)
     axes.set_ylim(body, 0)  # inches from the top of the body
     axes.set_yticks([])
     for side in ("top", "right", "left"):
@@ -74,10 +74,11 @@ def draw_ladder(figure: Figure) -> Drawing:
         tone = "dma-latency" if span.tone == "dma" else span.tone
         colour = style.TONES.get(tone, style.MUTED)
         measured = span.tone == "measured"
-        axes.plot(
-            (figure.x.low, span.low), (middle, middle), color=colour, linewidth=0.8, alpha=0.35
-        )
-        if span.high > span.low:
+        if figure.x.scale == "log":
+            axes.plot(
+                (figure.x.low, span.low), (middle, middle), color=colour, linewidth=0.8, alpha=0.35
+            )
+        if span.high > span.low or figure.x.scale == "linear":
             axes.plot(
                 (span.low, span.high),
                 (middle, middle),
@@ -129,16 +130,17 @@ def draw_ladder(figure: Figure) -> Drawing:
                     color=style.MUTED,
                 )
             )
-    labels.append(
-        axes.text(
-            1 + (_RIGHT - 0.12) / (_WIDTH - _LEFT - _RIGHT),
-            0.14,
-            "of the measured time",
-            transform=right,
-            ha="right",
-            va="center",
-            fontsize=7.5,
-            color=style.MUTED,
+    if any(span.share for span in figure.spans):
+        labels.append(
+            axes.text(
+                1 + (_RIGHT - 0.12) / (_WIDTH - _LEFT - _RIGHT),
+                0.14,
+                "of the measured time" if figure.x.scale == "log" else "of the total",
+                transform=right,
+                ha="right",
+                va="center",
+                fontsize=7.5,
+                color=style.MUTED,
+            )
         )
-    )
     return Drawing(canvas, axes, tuple(labels))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from roofline.plots import style
-from roofline.plots.draw import Drawing, add_heading, new_canvas, set_log_axis, text_sizes
+from roofline.plots.draw import Drawing, add_heading, new_canvas, set_axis, text_sizes
 from roofline.plots.figure import Figure, Line, Point
 from roofline.plots.labels import Box, place_labels, shorten
 
@@ -46,8 +46,8 @@ def draw_plane(figure: Figure) -> Drawing:
             1 - (0.78 + bottom) / _HEIGHT,
         )
     )
-    set_log_axis(axes, "x", figure.x)
-    set_log_axis(axes, "y", figure.y)
+    set_axis(axes, "x", figure.x)
+    set_axis(axes, "y", figure.y)
     axes.grid(visible=True, color=style.FAINT, linewidth=0.7)
     axes.set_axisbelow(True)
     for side in ("top", "right"):
@@ -189,32 +189,42 @@ def _label_roofs(
     for line in lines:
         if line.role != "compute":
             continue
-        text = axes.text(
-            0, 0, line.label, fontsize=8, color=style.ROOF_COLOURS.get(line.resource, style.INK)
-        )
-        ((width, height),) = text_sizes(canvas, [text])
-        (left, y), (right, _) = axes.transData.transform(list(zip(line.x, line.y, strict=True)))
-        starts = np.arange(right - width - 4, min(left, right - width - 5), -width / 3)
-        spots = [
-            Box(x, y + gap, x + width, y + gap + height)
-            for gap in (2.5, -height - 2.5)
-            for x in starts
-        ]
-        bounds = _bounds(axes)
-        free = [
-            box
-            for box in spots
-            if box.left >= bounds.left
-            and box.top <= bounds.top
-            and not any(box.overlaps(other) for other in obstacles)
-        ]
-        if not free:
+        colour = style.ROOF_COLOURS.get(line.resource, style.INK)
+        for words in _shorter(line.label):
+            text = axes.text(0, 0, words, fontsize=8, color=colour)
+            box = _spot_on(axes, text_sizes(canvas, [text])[0], line, obstacles)
+            if box is not None:
+                _move(axes, text, box)
+                obstacles.append(box)
+                texts.append(text)
+                break
             text.remove()
-            continue
-        _move(axes, text, free[0])
-        obstacles.append(free[0])
-        texts.append(text)
     return texts
+
+
+def _shorter(label: str) -> Iterator[str]:
+    """Yield a label of several names and a rate, then the same with ever fewer of its names."""
+    names, gap, rate = label.partition("  ")
+    known = [name for name in names.split(", ") if name != "…"]
+    yield label
+    for count in range(len(known) - 1, 0, -1):
+        yield f"{', '.join(known[:count])}, …{gap}{rate}"
+
+
+def _spot_on(
+    axes: Axes, size: tuple[float, float], line: Line, obstacles: Sequence[Box]
+) -> Box | None:
+    """Return the rightmost free place above or below a level line, ``None`` without one."""
+    width, height = size
+    (left, y), (right, _) = axes.transData.transform(list(zip(line.x, line.y, strict=True)))
+    bounds = _bounds(axes)
+    for gap in (2.5, -height - 2.5):
+        for x in np.arange(right - width - 4, min(left, right - width - 5), -height):
+            box = Box(x, y + gap, x + width, y + gap + height)
+            inside = box.left >= bounds.left and box.top <= bounds.top
+            if inside and not any(box.overlaps(other) for other in obstacles):
+                return box
+    return None
 
 
 def _label_points(axes: Axes, canvas: Canvas, figure: Figure, obstacles: list[Box]) -> list[Text]:

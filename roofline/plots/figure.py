@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Axis", "Figure", "Line", "Point", "Span"]
+__all__ = ["Axis", "Figure", "Lane", "Line", "Point", "Span"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +80,19 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """Activity over time from 0 to ``end`` in equal bins, in thousandths of each bin."""
+
+    key: str
+    row: int
+    label: str
+    tone: str
+    end: float
+    working: tuple[int, ...]
+    active: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """A whole figure. ``groups`` names blocks of rows as (first row, title, note)."""
 
@@ -91,6 +104,7 @@ class Figure:
     lines: tuple[Line, ...] = ()
     points: tuple[Point, ...] = ()
     spans: tuple[Span, ...] = ()
+    lanes: tuple[Lane, ...] = ()
     groups: tuple[tuple[int, str, str], ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,6 @@ from roofline.report.panels import Panel
 __all__ = ["to_html"]
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
-_ID: Final = re.compile(r'(\bid="|url\(#|xlink:href="#|href="#)')
 _ROWS: Final = 100  # of a table that are in the page as HTML; the script shows the others
 _UNSAFE: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028",
                   "\u2029": "\\u2029"}  # fmt: skip
@@ -26,12 +26,12 @@ def to_html(
     blocks: Sequence[Block],
     *,
     panels: Sequence[Panel] = (),
-    svgs: Mapping[str, str] | None = None,
+    images: Mapping[str, bytes] | None = None,
 ) -> str:
     """Return the page.
 
-    A figure block becomes the panel of its key, or the SVG text of our own drawing in ``svgs``
-    by its stem; where there is neither it is left out. Everything else is escaped.
+    A figure block becomes the panel of its key, or the PNG in ``images`` by its stem; where there
+    is neither it is left out. Everything else is escaped.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -49,7 +49,7 @@ def to_html(
     )
     document, roots = document_json([plot for panel in panels for plot, _, _ in panel.plots])
     shown = {panel.key: panel for panel in panels}
-    plain = [_plain(block, shown, svgs or {}) for block in blocks]
+    plain = [_plain(block, shown, images or {}) for block in blocks]
     kept = [block for block in plain if block]
     sections = _sections(kept)
     data = {
@@ -67,7 +67,7 @@ def to_html(
         library=Markup(_in_script(library_script())) if panels else "",
         scripts=[
             Markup(_in_script((_TEMPLATES / name).read_text(encoding="utf-8")))
-            for name in ("tables.js", "plots.js", "page.js")
+            for name in ("tables.js", "plots.js", "timeline.js", "page.js")
         ],
         data=Markup(script_json(data)),
     )
@@ -114,7 +114,7 @@ def _rests(blocks: Sequence[dict[str, Any]]) -> list[list[tuple[str, ...]]]:
 
 
 def _plain(
-    block: Block, panels: Mapping[str, Panel], svgs: Mapping[str, str]
+    block: Block, panels: Mapping[str, Panel], images: Mapping[str, bytes]
 ) -> dict[str, Any] | None:
     kind = type(block).__name__
     match block:
@@ -127,9 +127,10 @@ def _plain(
         case FigureBlock():
             if block.stem in panels:
                 return {"kind": "Panel", "alt": block.alt, "panel": panels[block.stem]}
-            if block.stem not in svgs:
+            if block.stem not in images:
                 return None
-            return {"kind": kind, "alt": block.alt, "svg": _inline(block.stem, svgs[block.stem])}
+            data = base64.b64encode(images[block.stem]).decode("ascii")
+            return {"kind": kind, "alt": block.alt, "source": f"data:image/png;base64,{data}"}
         case Table():
             return {
                 "kind": kind,
@@ -140,9 +141,3 @@ def _plain(
                 "numeric": block.numeric,
                 "note": block.note,
             }
-
-
-def _inline(stem: str, svg: str) -> str:
-    """Return the svg element alone, its ids made unique among the figures of the page."""
-    start = svg.index("<svg")
-    return _ID.sub(rf"\g<1>{stem}-", svg[start:])

@@ -34,6 +34,8 @@ def panel_of(figure: Figure, hardware: Hardware | None = None) -> Panel:
 
     No library is loaded before this is called.
     """
+    if figure.lanes:
+        return _timeline(figure)
     if figure.spans:
         return _spans(figure)
     from roofline.plots.page.plane import plane_model
@@ -95,6 +97,30 @@ def _spans(figure: Figure) -> Panel:
                 [_group(figure, span.row), span.label, span.text, span.share, span.source]
                 for span in figure.spans
             ]
+        },
+    )
+
+
+def _timeline(figure: Figure) -> Panel:
+    from roofline.plots.page.timeline import lane_data, timeline_models
+
+    starts = [row for row, _, _ in figure.groups]
+    ends = [*starts[1:], len(figure.lanes)]
+    return Panel(
+        key=figure.key,
+        kind="timeline",
+        title=figure.title,
+        subtitle=figure.subtitle,
+        notes=figure.notes,
+        plots=tuple(
+            (model, title, note)
+            for model, (_, title, note) in zip(timeline_models(figure), figure.groups, strict=True)
+        ),
+        data={
+            "titles": [title for _, title, _ in figure.groups],
+            "blocks": [
+                lane_data(figure.lanes[start:end]) for start, end in zip(starts, ends, strict=True)
+            ],
         },
     )
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Settings", "report", "result_of", "study_result"]
 
+_SWEEPS = (".nc", ".zarr")  # how results of sweeps are stored
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -65,6 +67,9 @@ def report(
         raise QueryError("nothing to report on: give a PATH, or --work with --time and --clock")
     results = []
     for path in paths or (None,):
+        if path is not None and Path(path).suffix in _SWEEPS:
+            yield from _sweep(path, output, as_json=as_json, width=width, alone=len(paths) == 1)
+            continue
         if path is None or not has_manifest(path):
             results.append(result_of(path, settings))
             continue
@@ -81,7 +86,7 @@ def report(
         if output is not None:
             from roofline.report.study_report import write_study_report
 
-            folder = output if len(results) == 1 else output / result.study.name
+            folder = output if len(paths) <= 1 else output / result.study.name
             written = write_study_report(result, folder)
         if as_json:
             if len(results) == 1:
@@ -91,6 +96,28 @@ def report(
         if written:
             names = ", ".join(path.name for path in written)
             yield f"\n{written[0].parent}: {names}\n"
+
+
+def _sweep(
+    path: str, output: Path | None, *, as_json: bool, width: int, alone: bool
+) -> Iterator[str]:
+    from roofline.report.sweep_report import (
+        sweep_blocks,
+        sweep_json,
+        sweep_report,
+        write_sweep_report,
+    )
+
+    found = sweep_report(path)
+    written: tuple[Path, ...] = ()
+    if output is not None:
+        written = write_sweep_report(found, output if alone else output / found.name)
+    if as_json:
+        yield to_json(sweep_json(found))
+        return
+    yield to_text(sweep_blocks(found), width=width)
+    if written:
+        yield f"\n{written[0].parent}: {', '.join(path.name for path in written)}\n"
 
 
 def _recording(

@@ -9,6 +9,7 @@ from roofline.clocks import CLOCK_LABELS
 from roofline.plots.describe import shown_rows
 from roofline.report.blocks import Block, Bullets, Entries, FigureBlock, Heading, Paragraph, Table
 from roofline.report.study_context import onset, other_hardware, provenance, roofs_used
+from roofline.report.study_quality import data_quality
 from roofline.report.study_rows import percent, some_rows
 from roofline.report.study_work import operators, sides, work
 from roofline.report.trace_blocks import operator_tables, trace_summary
@@ -33,6 +34,7 @@ def study_blocks(result: StudyResult) -> list[Block]:
         *operators(result),
         *onset(result),
         *other_hardware(result),
+        *data_quality(result),
         *roofs_used(result),
         *provenance(result),
     ]
@@ -51,6 +53,11 @@ def _figures() -> tuple[Block, ...]:
         FigureBlock(stem="roofline", alt="Roofline: FLOP per byte against FLOP/s"),
         FigureBlock(
             stem="engines", alt="Engine panel: element-passes per byte against passes per second"
+        ),
+        FigureBlock(stem="timeline", alt="Engines and DMA over time, share of each bin at work"),
+        FigureBlock(stem="utilization", alt="Active and working share of each engine, DMA and HBM"),
+        FigureBlock(
+            stem="waterfall", alt="From the lower bound up to the total: what the time above is"
         ),
         FigureBlock(stem="sizes", alt="Achieved bandwidth over size, with the memory roofs"),
     )
@@ -135,7 +142,7 @@ def _verdicts(result: StudyResult) -> Table:
         numeric=frozenset({1, 4}),
         note=(
             "of bound: lower bound over time; stable: the verdict survives each roof moved across "
-            f"its documented spread{_inferred(rows)}{_byteless(rows)}. {_cut(rows, result.rows)}"
+            f"its documented spread{_inferred(rows)}{_byteless(rows)}. {_cut(rows, result)}"
         ).strip(),
     )
 
@@ -203,7 +210,7 @@ def _grouped(said: Sequence[tuple[Row, str]], result: StudyResult) -> Iterator[s
         yield f"{'; '.join(names)}: {text}"
 
 
-def _cut(shown: Sequence[Row], rows: Sequence[Row]) -> str:
-    if len(shown) == len(rows):
+def _cut(shown: Sequence[Row], result: StudyResult) -> str:
+    if len(shown) == len(result.rows):
         return ""
-    return f"The largest size of each series; points.csv holds all {len(rows)} times."
+    return f"The largest size of each series; points.csv holds all {len(result.rows)} times."

@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from roofline.plots.describe import describe_engines, describe_roofline
+from roofline.plots.describe_capture import (
+    describe_timeline,
+    describe_utilization,
+    describe_waterfall,
+)
 from roofline.plots.describe_ladder import describe_ladder
 from roofline.plots.describe_sizes import describe_sizes
 from roofline.plots.describe_trace import trace_figures
 from roofline.plots.figure import Figure
+from roofline.plots.table import figure_csv
 from roofline.report.blocks import Block, FigureBlock
 from roofline.report.data import figures_json, points_csv, study_json, to_json
 from roofline.report.html import to_html
@@ -18,6 +24,7 @@ from roofline.report.panels import panel_of
 from roofline.report.study_blocks import study_blocks
 from roofline.report.write import write_folder
 from roofline.study.evaluate import StudyResult
+from roofline.study.views import capture_view
 
 __all__ = ["study_figures", "study_page", "write_study_report"]
 
@@ -33,7 +40,18 @@ def study_figures(result: StudyResult) -> tuple[Figure, ...]:
     if any(row.placement.passes for row in result.rows):
         figures.append(describe_engines(result))
     sizes = describe_sizes(result)
-    return (*figures, sizes) if sizes is not None else tuple(figures)
+    views = [capture_view(capture, result.hardware) for capture in result.captures]
+    figures += [
+        figure
+        for figure in (
+            sizes,
+            describe_timeline(result, views),
+            describe_utilization(result),
+            describe_waterfall(result, views),
+        )
+        if figure is not None
+    ]
+    return tuple(figures)
 
 
 def write_study_report(result: StudyResult, folder: Path) -> tuple[Path, ...]:
@@ -41,20 +59,21 @@ def write_study_report(result: StudyResult, folder: Path) -> tuple[Path, ...]:
 
     All files are written, or none.
     """
-    from roofline.plots.draw import save
+    from roofline.plots.draw import FORMATS, save
 
     figures = study_figures(result)
     blocks = _blocks(result, figures)
 
     def fill(scratch: Path) -> None:
         for figure in figures:
-            save(figure, *(scratch / f"{figure.key}.{kind}" for kind in ("svg", "png")))
+            save(figure, *(scratch / f"{figure.key}.{kind}" for kind in FORMATS))
         texts = {
             "report.md": to_markdown(blocks),
             "report.json": to_json(study_json(result)),
             "points.csv": points_csv(result),
             "figures.json": figures_json(figures),
             "index.html": study_page(result, figures, blocks),
+            **{f"{figure.key}.csv": figure_csv(figure) for figure in figures},
         }
         for name, text in texts.items():
             (scratch / name).write_text(text, encoding="utf-8", newline="\n")

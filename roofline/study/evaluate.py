@@ -18,6 +18,7 @@ from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
 from roofline.study.callables import count_variant
 from roofline.study.findings import study_findings
+from roofline.study.notebook import rows_html
 from roofline.study.onset import Onset, fixed_time_onset
 from roofline.study.rows import Row
 from roofline.study.study import Config, Measurement, Study, Variant
@@ -27,6 +28,7 @@ from roofline.work.work import CONVENTIONS, Work
 if TYPE_CHECKING:
     import xarray as xr
 
+    from roofline.captures.capture import Capture
     from roofline.study.traced import TraceView
 
 __all__ = ["StudyResult", "evaluate", "rungs_of", "study_hardware", "work_of"]
@@ -39,7 +41,8 @@ class StudyResult:
     ``others`` maps the remaining hardware candidates to the same rows on them; ``onset`` says
     from which size on the operator is no longer limited by fixed time; ``context`` holds rows of
     another study, drawn behind. ``kind`` is ``study``, or ``capture`` or ``trace`` without a study
-    file; ``trace`` then holds the trace's operators, steps and launches.
+    file; ``trace`` then holds the trace's operators, steps and launches. ``captures``
+    are those a report was made of.
     """
 
     study: Study
@@ -52,6 +55,11 @@ class StudyResult:
     context: tuple[Row, ...] = ()
     kind: str = "study"
     trace: TraceView | None = None
+    captures: tuple[Capture, ...] = ()
+
+    def _repr_html_(self) -> str:
+        """Return the rows as a table for a notebook."""
+        return rows_html(self.study.title, self.hardware.name, self.rows)
 
     def to_dataset(self) -> xr.Dataset:
         """Return the rows as a Dataset along dim ``row``, with units and conventions."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from roofline.analysis.finding import Finding, rank
@@ -90,7 +91,8 @@ def evaluate_captures(
         )
         for capture in captures
     }
-    return _result(path.stem, path.name, machine, preset, rows, rank(findings), sources, notes)
+    result = _result(path.stem, path.name, machine, preset, rows, rank(findings), sources, notes)
+    return replace(result, captures=tuple(captures))
 
 
 def evaluate_time(

@@ -10,9 +10,11 @@ import pytest
 from roofline.errors import QueryError
 from roofline.hardware.load import load_hardware
 from roofline.plots.draw import Drawing, draw, save
-from roofline.plots.figure import Axis, Figure, Line, Point, Span
+from roofline.plots.figure import Axis, Figure, Lane, Line, Point, Span
 from roofline.plots.labels import Box
 from roofline.plots.roofs import roof_lines
+from roofline.report.run import study_result
+from roofline.report.study_report import study_figures
 
 TRN2 = load_hardware("trn2", lnc=1)
 LONG = "fused_attention_forward_with_causal_mask_and_dropout_" * 6
@@ -89,6 +91,57 @@ def test_a_chip_with_one_roof_pair_draws() -> None:
         lines=lines,
     )
     assert_clean(draw(figure), 1)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.02, 3.0])
+@pytest.mark.parametrize("name", [LONG, "αβγ ядро 核函数 🚀", "</script><b>x", "$x_1^{2}$ \\alpha"])
+def test_hostile_names_stay_apart_and_inside(name: str, spread: float) -> None:
+    points = [(10.0 ** (spread * (at % 5)), 10.0 ** (9 + spread * (at // 5))) for at in range(20)]
+    figure = plane(points, [f"{name} {at}" for at in range(20)], 1e-2, 1e13)
+    assert_clean(draw(figure), 20)
+
+
+@pytest.mark.parametrize("spread", [1e-6, 1e6])
+def test_one_point_far_from_every_roof_keeps_its_label(spread: float) -> None:
+    figure = plane([(spread, 1e9)], [LONG], spread / 10, max(1e4, spread * 10))
+    drawing = draw(figure)
+    assert_clean(drawing, 1)
+    assert any("fused" in text.get_text() for text in drawing.labels)
+
+
+def test_every_roof_of_the_article_is_named() -> None:
+    figures = study_figures(study_result("rmsnorm-4x512-bf16"))
+    for figure in figures[1:3]:
+        drawing = draw(figure)
+        assert_clean(drawing, 5)
+        shown = [text.get_text() for text in drawing.labels]
+        for line in figure.lines:
+            if line.role == "compute":
+                rate = line.label.split("  ")[1]
+                assert any(text.endswith(rate) for text in shown), line.label
+
+
+def test_lanes_and_linear_spans_stay_inside() -> None:
+    axis = Axis(label="time", unit="s", low=0.0, high=1e-5, scale="linear")
+    busy = tuple(at % 1001 for at in range(256))
+    lanes = Figure(
+        key="timeline", title="t", subtitle="s", x=axis, groups=((0, LONG, "body"),),
+        lanes=tuple(
+            Lane(key=f"k{row}", row=row, label="GpSimd, core 1", tone="gpsimd", end=1e-5,
+                 working=busy, active=busy)
+            for row in range(12)
+        ),
+    )  # fmt: skip
+    assert_clean(draw(lanes), 12)
+    steps = Figure(
+        key="waterfall", title="t", subtitle="s", x=axis, groups=((0, LONG, "10 µs"),),
+        spans=tuple(
+            Span(key=f"k{row}", row=row, label="work beyond minimum", low=row * 1e-6,
+                 value=row * 1e-6, high=(row + 1) * 1e-6, tone="engines", text="1 µs", share="10 %")
+            for row in range(7)
+        ),
+    )  # fmt: skip
+    assert_clean(draw(steps), 7)
 
 
 def ladder(rows: int) -> Figure:

@@ -53,8 +53,9 @@ __all__ = ["command"]
 def command(
     paths: tuple[str, ...], output: Path | None, as_json: bool, vendor: bool, **settings: Any
 ) -> None:
-    """Report on each PATH: a study (folder or shipped name), a capture, a folder of captures, or a
-    framework trace.
+    """Report on each PATH: a study, a capture, a folder of captures, a trace.json or a sweep.
+
+    A study is a folder or the name of a shipped one; a sweep is a .nc or .zarr result.
 
     Without -o a compact report is printed; with it report.md, report.json, points.csv, the
     figures and index.html are written.

@@ -29,6 +29,7 @@ def plane_model(figure: Figure, roofs: Sequence[Line] = ()) -> Plot:
     Data sources are named ``roofs``, ``lines``, ``points`` and ``labels``. Size is by time, on a
     logarithmic scale of area.
     """
+    from bokeh.core.properties import value
     from bokeh.models import ColumnDataSource
 
     if figure.y is None:
@@ -56,7 +57,7 @@ def plane_model(figure: Figure, roofs: Sequence[Line] = ()) -> Plot:
     empty: dict[str, list[Any]] = {name: [] for name in ("x", "y", "text", "colour", "dx", "dy")}
     plot.text(
         x="x", y="y", text="text", text_color="colour", x_offset="dx", y_offset="dy",
-        text_font_size="12px", text_font=FONT, text_baseline="middle",
+        text_font_size="12px", text_font=value(FONT), text_baseline="middle",
         source=ColumnDataSource(empty, name="labels"),
     )  # fmt: skip
     add_hover(plot, points, drawn, select=points)

@@ -35,6 +35,7 @@ def span_models(figure: Figure) -> list[Plot]:
 
 
 def _model(name: str, figure: Figure, spans: list[Span], shared: Any, *, last: bool) -> Plot:
+    from bokeh.core.properties import value
     from bokeh.models import ColumnDataSource, FactorRange
 
     labels = _unique([shorten(span.label, 26) for span in spans])
@@ -77,8 +78,9 @@ def _model(name: str, figure: Figure, spans: list[Span], shared: Any, *, last: b
                              fill_color="colour", line_color=None)
             )  # fmt: skip
         plot.text(
-            x="high", y="y", text="text", x_offset=9, text_baseline="middle",
-            text_font_size="12px", text_font=FONT, text_color="ink", source=source,
+            x="tx", y="y", text="text", x_offset="dx", text_baseline="middle",
+            text_align="align",
+            text_font_size="12px", text_font=value(FONT), text_color="ink", source=source,
         )  # fmt: skip
     add_hover(plot, *made)
     return plot
@@ -99,6 +101,9 @@ def _columns(marks: list[tuple[str, Span]]) -> dict[str, list[Any]]:
         "text": [f"{span.text}   {span.share}".rstrip() for _, span in marks],
         "tone": [_tone(span) for _, span in marks],
         "colour": [colour(_tone(span)) for _, span in marks],
+        "tx": [span.high for _, span in marks],
+        "dx": [9] * len(marks),
+        "align": ["left"] * len(marks),
         "ink": [colour("ink")] * len(marks),
         "marker": ["diamond" if span.tone == "measured" else "circle" for _, span in marks],
         "source": [span.source for _, span in marks],

@@ -35,7 +35,7 @@
       this.labels = sourceOf(plot, 'labels')
       const copy = (source, ...names) => Object.fromEntries(names.map((name) => [name, [...source.data[name]]]))
       this.all = copy(this.points, 'x', 'group', 'basis', 'hollow', 'tone', 'marker', 'label', 'size')
-      this.allRoofs = copy(this.roofs, 'x0', 'x1')
+      this.allRoofs = copy(this.roofs, 'x0', 'x1', 'y0', 'y1')
       this.groups = [...new Set(this.all.group)]
       this.hidden = {engine: new Set(), dtype: new Set(['sparse']), memory: new Set(), kind: new Set(['vendor'])}
       this.controls()
@@ -175,10 +175,18 @@
           return known.has(group) && this.faded(group) ? 0.1 : 1
         }),
       }
+      // memory roofs end where they meet the highest compute roof that is shown
+      const {role} = roofs.data
+      const tops = this.allRoofs.y0.filter((_, at) => role[at] === 'compute' && this.roofShown(at))
+      const top = tops.length ? Math.max(...tops) : Infinity
+      const slope = (at) => role[at] === 'memory' && this.allRoofs.y1[at] > this.allRoofs.y0[at]
+      const end = this.allRoofs.y1.map((y, at) => slope(at) ? Math.min(y, top) : y)
       roofs.data = {
         ...roofs.data,
         x0: this.allRoofs.x0.map((x, at) => this.roofShown(at) ? x : NaN),
-        x1: this.allRoofs.x1.map((x, at) => this.roofShown(at) ? x : NaN),
+        x1: this.allRoofs.x1.map((x, at) => !this.roofShown(at) ? NaN
+          : slope(at) ? this.allRoofs.x0[at] * end[at] / this.allRoofs.y0[at] : x),
+        y1: end,
         colour: [...roofs.data.tone].map(tone),
       }
       for (const [group, [button, key, name]] of this.buttons) {
@@ -228,7 +236,7 @@
         }
       }
       for (let at = 0; at < roofs.data.x0.length; at++) {
-        if (this.roofShown(at)) lie(sx(this.allRoofs.x0[at]), sy(roofs.data.y0[at]), sx(this.allRoofs.x1[at]), sy(roofs.data.y1[at]))
+        if (this.roofShown(at)) lie(sx(roofs.data.x0[at]), sy(roofs.data.y0[at]), sx(roofs.data.x1[at]), sy(roofs.data.y1[at]))
       }
       for (let at = 0; at < lines.data.xs.length; at++) {
         if (!lines.data.alpha[at]) continue
@@ -278,19 +286,34 @@
       for (const [y, members] of seen) {
         const first = roofs.data.label[members[0]]
         const [name, rate] = first.split(/\s{2,}/)
-        const rest = members.slice(1, 3).map((at) => roofs.data.label[at].split(/\s{2,}/)[0].split(' ').slice(1).join(' '))
-        const text = [name, ...rest].join(', ') + (members.length > 3 ? ', …' : '') + (rate ? `  ${rate}` : '')
-        const wide = pen.measureText(text).width
+        const engine = name.split(' ')[0] + ' '
+        const rest = members.slice(1, 3).map((at) => roofs.data.label[at].split(/\s{2,}/)[0]).map((one) =>
+          one.startsWith(engine) ? one.slice(engine.length) : one)
+        const names = [name, ...rest]
         const left = Math.max(2, sx(Math.min(...members.map((at) => this.allRoofs.x0[at]))))
         const colour = tone(roofs.data.tone[members[0]])
-        search: for (let x = width - wide - 4; x >= left; x -= wide / 3) {
-          for (const top of [y - TALL - 3, y + 3]) {
-            const box = [x, top, x + wide, top + TALL]
-            if (free(box)) { put(box, text, colour); break search }
+        let done = false
+        for (let count = names.length; count && !done; count--) {
+          const more = count < members.length ? ', …' : ''
+          const text = names.slice(0, count).join(', ') + more + (rate ? `  ${rate}` : '')
+          const wide = pen.measureText(text).width
+          for (let x = width - wide - 4; x >= left && !done; x -= 12) {
+            for (const top of [y - TALL - 3, y + 3]) {
+              const box = [x, top, x + wide, top + TALL]
+              if (free(box)) { put(box, text, colour); done = true; break }
+            }
           }
         }
       }
-      for (const [x, y, half, text, colour] of anchors.slice(0, 60)) {
+      const fit = (text) => {
+        let short = text
+        for (let keep = text.length - 1; keep > 6 && pen.measureText(short).width > width * 0.62; keep -= 2) {
+          short = `${text.slice(0, Math.ceil(keep / 2))}…${text.slice(text.length - Math.floor(keep / 2))}`
+        }
+        return short
+      }
+      for (const [x, y, half, whole, colour] of anchors.slice(0, 60)) {
+        const text = fit(whole)
         const wide = pen.measureText(text).width
         let done = false
         for (const far of [4, 12, 22, 36, 56, 80]) {
@@ -311,6 +334,9 @@
   class Spans {
     constructor(key, element) {
       const {rows} = data.panels[key]
+      this.plots = [...element.querySelectorAll('[data-plot]')].map((one) =>
+        Bokeh.documents[0].get_model_by_name(one.dataset.plot))
+      for (const plot of this.plots) plot.connect(plot.properties.inner_width.change, () => this.fit(plot))
       const details = element.querySelector('details.data')
       const grouped = rows.some((row) => row[0])
       const columns = ['variant', 'what', 'value', 'share', 'source']
@@ -321,7 +347,28 @@
       })
     }
 
-    draw() {}
+    draw() { for (const plot of this.plots) this.fit(plot) }
+
+    // values stand right of their mark, or left of it where they would be cut
+    fit(plot) {
+      const width = plot.inner_width
+      if (!width) return
+      const {start, end} = plot.x_range
+      const log = plot.x_scale.type === 'LogScale'
+      const at = (x) => (log ? Math.log(x / start) / Math.log(end / start) : (x - start) / (end - start)) * width
+      const pen = this.pen = this.pen || document.createElement('canvas').getContext('2d')
+      pen.font = '12px ' + getComputedStyle(document.body).fontFamily
+      for (const source of new Set(plot.renderers.map((one) => one.data_source))) {
+        const {low, high, text} = source.data
+        if (!text) continue
+        const over = [...text].map((one, i) => at(high[i]) + 12 + pen.measureText(one).width > width &&
+          at(low[i]) - 12 - pen.measureText(one).width > 0)
+        source.data = {...source.data,
+          tx: over.map((left, i) => left ? low[i] : high[i]),
+          dx: over.map((left) => left ? -9 : 9),
+          align: over.map((left) => left ? 'right' : 'left')}
+      }
+    }
   }
 
   page.kinds = {plane: Plane, spans: Spans}

@@ -1,0 +1,173 @@
+"""Describe the figures of captures: engines over time, utilization, and where the time went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from roofline.engines import VENDOR_NAMES
+from roofline.plots.describe import shown_rows, subtitle_of
+from roofline.plots.figure import Axis, Figure, Lane, Span
+from roofline.study.evaluate import StudyResult
+from roofline.study.rows import Row
+from roofline.study.views import CaptureView
+from roofline.units import format_time
+
+__all__ = ["describe_timeline", "describe_utilization", "describe_waterfall"]
+
+_MOST: Final = 6  # captures below each other
+_WORDS: Final = {
+    "lower_bound": "lower bound",
+    "work_beyond_minimum": "work beyond minimum",
+    "inefficiency": "inefficiency",
+    "waiting_inside": "waiting inside",
+    "serialization": "serialization",
+    "start_up": "start-up",
+    "tail": "tail",
+}
+_TONES: Final = {
+    "lower_bound": "body",
+    "work_beyond_minimum": "engines",
+    "inefficiency": "vector",
+    "waiting_inside": "busy",
+    "serialization": "serialization",
+    "start_up": "device-start",
+    "tail": "device-start",
+}
+
+
+def describe_timeline(result: StudyResult, views: Sequence[CaptureView]) -> Figure | None:
+    """Return engines and DMA over time in bins, a block a capture; ``None`` without events."""
+    shown = [view for view in views if view.lanes][:_MOST]
+    if not shown:
+        return None
+    lanes: list[Lane] = []
+    groups = []
+    for view in shown:
+        start, end = (format_time(at) for at in view.body_s)
+        groups.append((len(lanes), view.name, f"body from {start} to {end}"))
+        several = len({lane.core for lane in view.lanes}) > 1
+        for lane in view.lanes:
+            name = "DMA" if lane.resource == "dma" else VENDOR_NAMES[lane.resource]
+            label = f"{name}, core {lane.core}" if several else name
+            lanes.append(
+                Lane(
+                    key=f"{view.name}: {label}",
+                    row=len(lanes),
+                    label=label,
+                    tone=lane.resource,
+                    end=view.total_s,
+                    working=lane.working,
+                    active=lane.active,
+                )
+            )
+    return Figure(
+        key="timeline",
+        title="Engines over time",
+        subtitle=subtitle_of(result),
+        x=Axis(label="time", unit="s", low=0.0, high=max(v.total_s for v in shown), scale="linear"),
+        lanes=tuple(lanes),
+        groups=tuple(groups),
+        notes=(
+            "height: share of the bin at work; full colour: compute, or a packet in flight",
+            "pale: weight loads, DMA issue, table loads, control; waits are empty",
+        ),
+    )
+
+
+def describe_utilization(result: StudyResult) -> Figure | None:
+    """Return active and working shares of each resource in the judged window, or ``None``."""
+    spans: list[Span] = []
+    groups = []
+    for row in shown_rows([row for row in result.rows if row.evidence.basis != "time"]):
+        own = _shares(row, len(spans))
+        if own:
+            groups.append((len(spans), row.measurement.key, row.verdict.label))
+            spans += own
+    if not spans:
+        return None
+    return Figure(
+        key="utilization",
+        title="Utilization",
+        subtitle=subtitle_of(result),
+        x=Axis(label="share of the window", unit="%", low=0.0, high=125.0, scale="linear"),
+        spans=tuple(spans),
+        groups=tuple(groups),
+        notes=(
+            "working: doing useful work; active: weight loads, DMA issue and control too",
+            "rate: achieved over what the resource can reach",
+        ),
+    )
+
+
+def _shares(row: Row, line: int) -> list[Span]:
+    found: list[Span] = []
+    for one in row.evidence.resources:
+        known = [
+            (name, value)
+            for name, value in (
+                ("working", one.working),
+                ("active", one.active),
+                ("rate", one.rate),
+            )
+            if value is not None
+        ]
+        if not any(value > 0 for _, value in known):
+            continue
+        for name, value in known:
+            if name == "active" and one.working == value:
+                continue
+            title = VENDOR_NAMES.get(one.resource, one.resource.upper())
+            found.append(
+                Span(
+                    key=f"{row.key}: {one.resource} {name}",
+                    row=line + len(found),
+                    label=f"{title} {name}",
+                    low=0.0,
+                    value=value * 100,
+                    high=value * 100,
+                    tone=one.resource,
+                    text=f"{value * 100:.3g} %",
+                    source=f"{row.evidence.basis}, {row.placement.clock}; measured",
+                )
+            )
+    return found
+
+
+def describe_waterfall(result: StudyResult, views: Sequence[CaptureView]) -> Figure | None:
+    """Return what the time above the lower bound is, a block a capture, or ``None``."""
+    shown = [view for view in views if view.steps][:_MOST]
+    spans: list[Span] = []
+    groups = []
+    for view in shown:
+        note = f"{format_time(view.total_s)}; lower bound: {view.lower_bound_source}"
+        groups.append((len(spans), view.name, note))
+        before = 0.0
+        for name, words, seconds in view.steps:
+            spans.append(
+                Span(
+                    key=f"{view.name}: {name}",
+                    row=len(spans),
+                    label=_WORDS.get(name, name),
+                    low=before,
+                    value=before + seconds,
+                    high=before + seconds,
+                    tone=_TONES.get(name, "unknown"),
+                    text=format_time(seconds),
+                    share=f"{seconds / view.total_s * 100:.2g} %",
+                    source=words,
+                )
+            )
+            before += seconds
+    if not spans:
+        return None
+    high = max(span.high for span in spans) * 1.3
+    return Figure(
+        key="waterfall",
+        title="Where the time above the bound goes",
+        subtitle=subtitle_of(result),
+        x=Axis(label="time", unit="s", low=0.0, high=high, scale="linear"),
+        spans=tuple(spans),
+        groups=tuple(groups),
+        notes=("steps add up to the total; a gap is not a saving: ideals are not reachable",),
+    )

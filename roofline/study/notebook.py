@@ -1,0 +1,37 @@
+"""A result as a small HTML table, for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from roofline.study.rows import Row
+from roofline.units import format_time
+
+__all__ = ["rows_html"]
+
+_MOST = 50
+_HEAD = ("variant", "time", "clock", "verdict", "of bound", "headroom")
+
+
+def rows_html(title: str, hardware: str, rows: Sequence[Row]) -> str:
+    """Return a table of at most ``_MOST`` rows with everything in it escaped."""
+    lines = [f"<p><strong>{escape(title)}</strong> on {escape(hardware)}</p>", "<table><thead><tr>"]
+    lines += [f"<th>{name}</th>" for name in _HEAD]
+    lines.append("</tr></thead><tbody>")
+    for row in rows[:_MOST]:
+        share, headroom = row.placement.bound_fraction, row.placement.headroom
+        cells = (
+            row.key,
+            format_time(row.time_s),
+            row.placement.clock,
+            row.verdict.label + (" (weak)" if row.verdict.weak else ""),
+            "unknown" if share is None else f"{share * 100:.3g} %",
+            "unknown" if headroom is None else f"{headroom:.3g}x",
+        )
+        body = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        lines.append(f'<tr title="{escape(row.verdict.explanation)}">{body}</tr>')
+    lines.append("</tbody></table>")
+    if len(rows) > _MOST:
+        lines.append(f"<p>and {len(rows) - _MOST:,} more</p>")
+    return "".join(lines)
