@@ -69,6 +69,7 @@ def activity(capture: Capture, window: str | Window = "body", where: str | None 
         raise MissingTableError(
             f"{capture.path}: a {capture.format} capture has no events, only totals: "
             "engines over time need an .ntff, a full-profile JSON or Parquet tables"
+            + ("; for its operators see roofline launches" if capture.has("cpu_ops") else "")
         )
     instructions = instruction_timeline(capture) if "instructions" in tables else None
     dma = dma_timeline(capture) if "dma" in tables else None

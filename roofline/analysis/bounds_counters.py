@@ -35,6 +35,11 @@ def capture_bounds(
         return bounds(capture, hardware, window, roofs=roofs, core=core)
     if window not in ("body", "total"):
         raise QueryError(f"window {window!r}: a summary has only body and total")
+    if capture.has("cpu_ops"):
+        raise CaptureError(
+            f"{capture.path}: a framework's trace has no counters of engines or DMA; "
+            "for its operators see roofline launches"
+        )
     summary = capture.summary
     total = total_time(summary)
     if total is None:

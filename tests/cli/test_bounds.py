@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 from roofline.cli.commands import bounds
 from roofline.cli.main import main
 from tests.analysis.synthetic import capture, instruction, packet
+from tests.captures.trace_builder import naive_rmsnorm
 
 
 @pytest.fixture
@@ -64,3 +65,15 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
         main(["bounds", str(tmp_path / "absent.ntff")])
     assert stop.value.code == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["bounds", "engines"])
+def test_a_framework_trace_is_sent_to_its_command(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "trace.json"
+    naive_rmsnorm().write(path)
+    with pytest.raises(SystemExit) as stop:
+        main([name, str(path), "--hw", "trn2"])
+    assert stop.value.code == 2
+    assert "roofline launches" in capsys.readouterr().err
