@@ -142,12 +142,18 @@ def _part(op: OpCount) -> Part:
         family=op.family,
         rows=rows,
         columns=shape[-1] if shape else 1,
-        passes={engine: op.element_passes},
+        passes=_attention_passes(op) or {engine: op.element_passes},
         tensor_flops=dict(op.tensor_flops),
         tile=_tile(op),
         operands=max(1, sum(spec_shape == shape for spec_shape, _ in op.inputs)),
         spread=bool(op.outputs) and all(size == 1 for size in op.outputs[0][0]),
     )
+
+
+def _attention_passes(op: OpCount) -> dict[str, int]:
+    """Return the passes of an attention by engine: exponentials are on Scalar alone."""
+    scores = op.flops.get("special", 0) if op.family == "attention" else 0
+    return {"vector": 2 * scores, "scalar": scores} if op.family == "attention" else {}
 
 
 def _tile(op: OpCount) -> tuple[int, int, int] | None:

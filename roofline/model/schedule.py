@@ -27,7 +27,9 @@ class Schedule:
     idle; otherwise data is spread over all lanes. ``stages`` counts dependent engine stages a
     tile goes through, ``free_elements`` the elements per partition of one instruction.
     ``input_reads`` is how often the inputs are read. ``implementation`` limits it to one of
-    ``IMPLEMENTATIONS``. ``measured`` says that operators of the family were among those fitted.
+    ``IMPLEMENTATIONS``. ``serial`` says that the engines wait for one another on every
+    tile instead of working side by side, ``measured`` that operators of the family were among
+    those fitted.
     """
 
     family: str
@@ -37,6 +39,7 @@ class Schedule:
     stages: int = 1
     free_elements: int = 2048
     input_reads: float = 1.0
+    serial: bool = False
     measured: bool = True
     why: str = ""
 
@@ -102,8 +105,11 @@ SCHEDULES: Final = {
             family="attention",
             stages=4,
             free_elements=512,
+            serial=True,
             measured=False,
-            why="two matmuls with a softmax between them, passes as counted",
+            why="products, maximum, exponential and transposition wait for one another; on each "
+            "score Scalar takes the exponential, Vector the maximum and the eviction of the "
+            "transposed weights",
         ),
     )
 }

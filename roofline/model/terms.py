@@ -125,6 +125,8 @@ def _tiles(region: Region, rates: Rates) -> Any:
     """Return how many tiles follow one another: the first and the last overlap with nothing."""
     if not region.parts:
         return 1.0
+    if any(schedule.serial for schedule in region.schedules):
+        return 1.0
     part = region.parts[0]
     schedule = schedule_for(part.family)
     if part.rows_on_partitions:

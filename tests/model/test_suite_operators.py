@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from roofline.hardware.load import load_hardware
 from roofline.model.cases import read_cases
+from roofline.model.estimate import estimate
 from roofline.model.operands import Said, parse_shapes, work_from
 from roofline.model.validate import validate
 
@@ -141,6 +143,18 @@ def test_flop_of_an_unknown_operator_are_passes_or_products() -> None:
     assert few.ops[0].element_passes == 3 * 1024 * 512
     assert not few.tensor_flops
     assert many.tensor_flops == {"bf16": 4 * CUBE}
+
+
+def test_the_stages_of_an_attention_follow_one_another() -> None:
+    shapes = parse_shapes("q[8,1024,64] k[8,1024,64] v[8,1024,64] -> o[8,1024,64]", "bf16")
+    work = work_from("attention", shapes, "bf16")
+    found = estimate(work, load_hardware("trn2", lnc=1), variant="nki")
+    engines = sum(found.terms_s[name] for name in ("vector", "scalar", "tensor", "dma"))
+    fixed = found.terms_s["floor"] + found.terms_s["stages"]
+    assert found.time_s == pytest.approx(engines + fixed)  # the sum of the terms, in floats
+    scores = 8 * 1024 * 1024 / 128  # on each lane, one exponential and two passes of Vector
+    assert found.terms_s["scalar"] > scores / 1.2e9
+    assert found.terms_s["vector"] > 2 * scores / 0.96e9
 
 
 def test_every_row_of_a_suite_has_a_bound_and_an_estimate(tmp_path: Path) -> None:
