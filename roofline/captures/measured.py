@@ -15,13 +15,12 @@ from roofline.captures.measured_columns import MeasuredColumn, measured_column, 
 from roofline.clocks import Clock, clock
 from roofline.dtypes import dtype_key
 from roofline.errors import CaptureError, UnitError, WorkError
+from roofline.textfile import read_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Measured", "MeasuredTable", "load_measured"]
-
-_LARGEST_BYTES: Final = 256 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +28,8 @@ class Measured:
     """One measured kernel time.
 
     ``time_s`` covers ``calls`` calls. ``bytes_moved`` is as ``bytes_kind`` says: ``minimal``
-    (each input and output once), ``measured`` (counters, reads plus writes) or ``stated``.
+    (each input and output once), ``measured`` (counters, reads plus writes) or ``stated``;
+    ``minimal_bytes`` stands beside counters too. ``params_text`` is the parameters as written.
     ``shares`` holds utilisation columns as fractions, ``times_s`` every time column by its name
     (``p50``, ``mean`` ...), ``quantities`` other columns with units (SI base units). A column
     without a known meaning is a parameter where its cell is a whole number, else ``extra`` text.
@@ -40,6 +40,7 @@ class Measured:
     op: str = ""
     shape: str = ""
     params: Mapping[str, int | str] = field(default_factory=dict)
+    params_text: str = ""
     dtype: str | None = None
     hardware: str | None = None
     lnc: int | None = None
@@ -53,6 +54,7 @@ class Measured:
     flops: float | None = None
     bytes_moved: float | None = None
     bytes_kind: str = ""
+    minimal_bytes: float | None = None
     shares: Mapping[str, float] = field(default_factory=dict)
     quantities: Mapping[str, float] = field(default_factory=dict)
     source: str = ""
@@ -97,60 +99,56 @@ class MeasuredTable:
         return pa.table(columns)
 
 
-def load_measured(path: str | Path) -> MeasuredTable:
+def load_measured(path: str | Path, *, strict: bool = True) -> MeasuredTable:
     """Return the measured times of a file: CSV, TOML (``[[measurement]]`` or a study), or the
     latency percentiles that a benchmark printed.
 
     Raises ``CaptureError`` for a file that is no such table, and ``UnitError`` with the line for a
-    quantity without a unit or with one that can be read in two ways.
+    quantity without a unit or with one that can be read in two ways. With ``strict`` false only
+    times have to be clear: other columns, cells and dtypes that are not are kept as ``extra`` text.
     """
     path = Path(path)
-    if not path.is_file():
-        raise CaptureError(f"{path}: no such file")
-    with path.open("rb") as file:
-        data = file.read(_LARGEST_BYTES + 1)
-    if len(data) > _LARGEST_BYTES:
-        raise CaptureError(f"{path}: larger than {_LARGEST_BYTES} bytes: not a table of times")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise CaptureError(f"{path}: not UTF-8 text", offset=error.start) from error
+    text = read_text(path, CaptureError)
     if path.suffix.lower() == ".toml":
-        rows = tuple(_from_toml(path, text))
+        rows = tuple(_from_toml(path, text, strict))
     elif percentiles := _percentiles(path, text):
         rows = (percentiles,)
     else:
-        rows = tuple(_from_csv(path, text))
+        rows = tuple(_from_csv(path, text, strict))
     if not rows:
         raise CaptureError(f"{path}: no measured times in this file")
     return MeasuredTable(path=path, rows=rows)
 
 
-def _from_csv(path: Path, text: str) -> Iterator[Measured]:
+def _from_csv(path: Path, text: str, strict: bool) -> Iterator[Measured]:
     first = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=first.count)
     reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
-        columns = _columns(path, header)
+        columns = _columns(path, header, strict)
         for cells in reader:
             if not any(cell.strip() for cell in cells):
                 continue
-            if len(cells) != len(columns):
+            if len(cells) > len(columns) or (strict and len(cells) < len(columns)):
                 raise CaptureError(
                     f"{path}: line {reader.line_num}: {len(cells)} cells under "
                     f"{len(columns)} columns"
                 )
-            yield _measured(path, reader.line_num, zip(columns, cells, strict=True))
+            yield _measured(path, reader.line_num, zip(columns, cells, strict=False), strict)
     except csv.Error as error:
         raise CaptureError(f"{path}: line {reader.line_num}: {error}") from error
 
 
-def _columns(path: Path, header: Iterable[str]) -> list[MeasuredColumn]:
-    try:
-        columns = [measured_column(name) for name in header]
-    except UnitError as error:
-        raise UnitError(f"{path}: {error}") from error
+def _columns(path: Path, header: Iterable[str], strict: bool) -> list[MeasuredColumn]:
+    columns = []
+    for name in header:
+        try:
+            columns.append(measured_column(name))
+        except UnitError as error:
+            if strict:
+                raise UnitError(f"{path}: {error}") from error
+            columns.append(MeasuredColumn(header=name, concept=f"extra:{name.strip()}"))
     if not any(column.concept.startswith("time:") for column in columns):
         names = ", ".join(column.header for column in columns) or "nothing"
         raise CaptureError(
@@ -158,8 +156,11 @@ def _columns(path: Path, header: Iterable[str]) -> list[MeasuredColumn]:
             f"cells ...); found: {names[:200]}"
         )
     seen: set[str] = set()
-    for column in columns:
+    for at, column in enumerate(columns):
         if column.concept in seen and column.concept not in ("source", "name"):
+            if not strict and not column.concept.startswith("time:"):
+                columns[at] = MeasuredColumn(header=column.header, concept=f"extra:{column.header}")
+                continue
             raise CaptureError(
                 f"{path}: two columns hold {column.concept.split(':')[0]}: {column.header}"
             )
@@ -177,7 +178,9 @@ _BEST_TIMES: Final = (
 )
 
 
-def _measured(path: Path, line: int, cells: Iterable[tuple[MeasuredColumn, str]]) -> Measured:
+def _measured(
+    path: Path, line: int, cells: Iterable[tuple[MeasuredColumn, str]], strict: bool
+) -> Measured:
     """Build one row; raises ``UnitError`` or ``CaptureError`` with file and line."""
     words: dict[str, str] = {}
     numbers: dict[str, float] = {}
@@ -189,7 +192,10 @@ def _measured(path: Path, line: int, cells: Iterable[tuple[MeasuredColumn, str]]
         try:
             value = parse_cell(cell, column)
         except UnitError as error:
-            raise UnitError(f"{path}: line {line}: {error}") from error
+            if strict or column.concept.startswith("time:"):
+                raise UnitError(f"{path}: line {line}: {error}") from error
+            words[f"extra:{column.header}"] = cell.strip()
+            continue
         if value is not None:
             numbers[column.concept] = value
     times = _group(numbers, "time")
@@ -202,27 +208,36 @@ def _measured(path: Path, line: int, cells: Iterable[tuple[MeasuredColumn, str]]
     unknown = {name.split(":", 1)[1]: text for name, text in words.items() if ":" in name and text}
     extra = {name: text for name, text in unknown.items() if not text.isdecimal()}
     params = _params(words.get("params", ""))
+    dtype = words.get("dtype", "")
     params |= {name: int(text) for name, text in unknown.items() if name not in extra}
+    try:
+        key = dtype_key(dtype) if dtype else None
+    except WorkError as error:
+        if strict:
+            raise CaptureError(f"{path}: line {line}: {error}") from error
+        key, extra["dtype"] = None, dtype
     try:
         return Measured(
             line=line,
             name=words.get("name", ""),
             op=words.get("op", ""),
-            shape=words.get("shape", ""),
+            shape=words.get("shape", "") or ("" if params else words.get("params", "")),
             params=params,
-            dtype=dtype_key(words["dtype"]) if words.get("dtype") else None,
+            params_text=words.get("params", ""),
+            dtype=key,
             hardware=words.get("hardware") or None,
-            lnc=_count(words.get("lnc")),
-            cores=_count(words.get("cores")),
+            lnc=_count(words.get("lnc"), strict),
+            cores=_count(words.get("cores"), strict),
             implementation=words.get("implementation", ""),
             time_s=time,
             times_s=times,
             clock=_clock(words, times),
-            calls=_count(words.get("calls")) or 1,
-            repeats=_count(words.get("repeats")),
+            calls=_count(words.get("calls"), strict) or 1,
+            repeats=_count(words.get("repeats"), strict),
             flops=numbers.get("flops"),
             bytes_moved=moved,
             bytes_kind=kind,
+            minimal_bytes=numbers.get("bytes:minimal"),
             shares=_group(numbers, "share"),
             source=words.get("source", ""),
             notes=words.get("notes", ""),
@@ -255,8 +270,8 @@ def _params(text: str) -> dict[str, int | str]:
     return {name: int(value) if value.isdecimal() else value for name, value in pairs}
 
 
-def _count(text: str | None) -> int | None:
-    if not text:
+def _count(text: str | None, strict: bool) -> int | None:
+    if not text or (not strict and not text.isdecimal()):
         return None
     if not text.isdecimal():
         raise ValueError(f"not a whole number: {text!r}")
@@ -266,7 +281,7 @@ def _count(text: str | None) -> int | None:
 _NOTED_CLOCKS: Final = (
     (re.compile(r"\btotal_time\b"), "device_total"),
     (re.compile(r"\bnc_exec_running\b"), "device_execution"),
-    (re.compile(r"\bnki[. ]benchmark\b"), "nki_benchmark"),
+    (re.compile(r"\bnki[. ]benchmark\b|\bNCL? p\d"), "nki_benchmark"),
 )
 
 
@@ -285,7 +300,7 @@ def _clock(words: Mapping[str, str], times: Mapping[str, float]) -> Clock | None
     return None
 
 
-def _from_toml(path: Path, text: str) -> Iterator[Measured]:
+def _from_toml(path: Path, text: str, strict: bool) -> Iterator[Measured]:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -306,8 +321,8 @@ def _from_toml(path: Path, text: str) -> Iterator[Measured]:
             else str(value)
             for name, value in row.items()
         }
-        columns = _columns(path, flat)
-        yield _measured(path, number, zip(columns, flat.values(), strict=True))
+        columns = _columns(path, flat, strict)
+        yield _measured(path, number, zip(columns, flat.values(), strict=True), strict)
 
 
 def _study_rows(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

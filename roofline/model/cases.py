@@ -1,17 +1,17 @@
-"""Measured times: read a CSV file and say what work, hardware and variant each row is."""
+"""Measured times: what work, hardware and variant each row of a table is."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from roofline.captures.measured import Measured, load_measured
 from roofline.dtypes import dtype_key, dtype_of
-from roofline.errors import HardwareModelError, QueryError, RooflineError, WorkError
+from roofline.errors import CaptureError, HardwareModelError, QueryError, RooflineError, WorkError
 from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
 from roofline.model.demand import Demand, demand_of
@@ -19,35 +19,10 @@ from roofline.model.operands import Said, parse_shapes, work_from
 from roofline.model.rates import CLOCKS_MODELLED
 from roofline.model.schedule import VARIANTS, variant_of
 from roofline.model.streams import at_most, streamed
-from roofline.textfile import read_csv
-from roofline.units import parse_time
 from roofline.work.specs import TensorSpec
 from roofline.work.work import Work
 
 __all__ = ["Case", "hardware_of", "modelled_clock", "read_cases"]
-
-_TIMES: Final = {
-    "time_s": 1.0,
-    "time_ms": 1e-3,
-    "time_us": 1e-6,
-    "latency_us": 1e-6,
-    "latency_ms": 1e-3,
-    "time_ns": 1e-9,
-}
-_NAMES: Final = {
-    "variant": ("variant", "implementation", "impl"),
-    "hardware": ("hardware", "instance", "hw"),
-    "shape": ("shape", "shapes", "params"),
-    "notes": ("notes", "note"),
-    "params": ("params", "parameters"),
-    "flops": ("flops", "flops_by_their_formula"),
-    "bytes": ("min_bytes", "minimal_bytes"),
-}
-_CLOCK_WORDS: Final = (
-    (r"total_time", "device_total"),
-    (r"nki\.benchmark|nki benchmark|\bNCL?\b", "nki_benchmark"),
-)
-"""What notes say of the clock -> clock."""
 
 _ONE_LAUNCH: Final = {"eager": "fused"}  # one framework operator is one launch
 
@@ -85,104 +60,54 @@ class Case:
 
 
 def read_cases(path: str | Path, *, hardware: str = "trn2", lnc: int | None = None) -> list[Case]:
-    """Return the cases of a CSV file in its order.
+    """Return the cases of a table of measured times in its order; see ``load_measured``.
 
-    Needs the columns ``op``, ``shape``, ``dtype`` and a time (``time_us``, ``latency_us``,
-    ``time_s`` ... or ``time`` with its unit); ``implementation`` or ``variant``, ``hardware`` or
-    ``instance``, ``lnc``, ``clock`` and ``notes`` are used where present, ``hardware`` and ``lnc``
-    stand in where not. A row without a time, or whose work is not understood, is kept with its
-    problem; a time that is no positive number is an error.
+    A row needs an operator, a shape, a dtype and a time; ``hardware`` and ``lnc`` stand in where
+    it names none. A row without a time, or whose work is not understood, is kept with its
+    problem. Raises ``CaptureError`` or ``UnitError`` for a table or a time that cannot be read.
     """
-    path = Path(path)
-    columns, rows = read_csv(path, QueryError)
-    if missing := [name for name in ("op", "dtype") if name not in columns]:
-        raise QueryError(
-            f"{path}: no column {', '.join(missing)}; found: {', '.join(columns) or 'nothing'}"
-        )
-    if not {"time", *_TIMES} & set(columns):
-        raise QueryError(
-            f"{path}: no time column; write one of {', '.join(_TIMES)}, or time with a unit"
-        )
-    cases = list(_cases(path, rows, hardware, lnc))
-    if not cases:
-        raise QueryError(f"{path}: no rows")
-    return cases
+    rows = load_measured(path, strict=False).rows
+    for name in ("op", "dtype"):
+        if not any(getattr(row, name) or row.extra.get(name) for row in rows):
+            raise CaptureError(f"{path}: no column {name}")
+    return [_case(row, hardware, lnc) for row in rows]
 
 
-def _cases(
-    path: Path, rows: Iterable[Mapping[str, str]], hardware: str, lnc: int | None
-) -> Iterator[Case]:
-    for number, row in enumerate(rows, 2):
-        found = {key: _first(row, names) for key, names in _NAMES.items()}
-        calls = _calls(row, found["variant"])
-        clock, time_s = _clock(row, found["notes"]), _time(path, number, row)
-        active = re.search(r"total_active_us=([\d.]+)", found["notes"])
-        if clock == "device_total" and active:
-            # the summary's active time stands in for the body: start-up is not the kernel's
-            clock, time_s = "device_body", float(active[1]) * 1e-6
-        read, write = _float(row.get("hbm_read_bytes")), _float(row.get("hbm_write_bytes"))
-        case = Case(
-            row=number,
-            op=(row.get("op") or "").strip(),
-            shape=found["shape"],
-            dtype=(row.get("dtype") or "").strip(),
-            variant=_variant(found["variant"]),
-            label=found["variant"] or "eager",
-            hardware=_hardware(found["hardware"], hardware),
-            lnc=int(row["lnc"]) if (row.get("lnc") or "").strip().isdecimal() else lnc,
-            working_cores=_cores(row, found["notes"], clock),
-            clock=clock,
-            time_s=time_s / calls,
-            notes=found["notes"],
-            calls=calls,
-            measured_bytes=None if read is None or write is None else (read + write) / calls,
-        )
-        if not math.isfinite(time_s):
-            yield replace(case, problem="no time")
-            continue
-        said = Said(
-            flops=_float(found["flops"]),
-            bytes=_float(found["bytes"]),
-            words=f"{found['params']} {found['notes']}",
-        )
-        yield _understood(case, found["params"], said)
+def _case(row: Measured, hardware: str, lnc: int | None) -> Case:
+    calls = _calls(row)
+    clock, time_s = row.clock.key if row.clock else "device_execution", row.time_s
+    active = re.search(r"total_active_us=([\d.]+)", row.notes)
+    if clock == "device_total" and active:
+        # the summary's active time stands in for the body: start-up is not the kernel's
+        clock, time_s = "device_body", float(active[1]) * 1e-6
+    moved = row.bytes_moved if row.bytes_kind == "measured" else None
+    case = Case(
+        row=row.line,
+        op=row.op,
+        shape=row.shape or " ".join(f"{name}={value}" for name, value in row.params.items()),
+        dtype=row.dtype or row.extra.get("dtype", ""),
+        variant=_variant(row.implementation),
+        label=row.implementation or "eager",
+        hardware=_hardware(row.hardware or "", hardware),
+        lnc=lnc if row.lnc is None else row.lnc,
+        working_cores=_cores(row, clock),
+        clock=clock,
+        time_s=math.nan if time_s is None else time_s / calls,
+        notes=row.notes,
+        calls=calls,
+        measured_bytes=None if moved is None else moved / calls,
+    )
+    if time_s is None:
+        return replace(case, problem="no time")
+    words = f"{row.params_text} {row.notes}"
+    said = Said(flops=row.flops, bytes=row.minimal_bytes, words=words)
+    return _understood(case, row.params_text, said)
 
 
-def _first(row: Mapping[str, str], names: Iterable[str]) -> str:
-    return next((row[name].strip() for name in names if (row.get(name) or "").strip()), "")
-
-
-def _float(text: str | None) -> float | None:
-    try:
-        return float(text) if text else None
-    except ValueError:
-        return None
-
-
-def _time(path: Path, number: int, row: Mapping[str, str]) -> float:
-    """Return the time of a row in s, NaN where it has none."""
-    if not any((row.get(name) or "").strip() for name in ("time", *_TIMES)):
-        return math.nan
-    for name, unit in _TIMES.items():
-        text = (row.get(name) or "").strip()
-        if text:
-            value = _float(text)
-            seconds = math.nan if value is None else value * unit
-            break
-    else:
-        text = (row.get("time") or "").strip()
-        seconds = parse_time(text) if text else math.nan
-    if not (math.isfinite(seconds) and seconds > 0):
-        raise QueryError(f"{path}: line {number}: not a positive time: {text!r}")
-    return seconds
-
-
-def _calls(row: Mapping[str, str], label: str) -> int:
-    """Return how many calls one time covers: column ``calls``, or ``28 chained calls``."""
-    text = (row.get("calls") or "").strip()
-    found = re.search(r"(\d+)\s+chained calls", label)
-    count = int(text) if text.isdecimal() else int(found[1]) if found else 1
-    return max(count, 1)
+def _calls(row: Measured) -> int:
+    """Return how many calls one time covers: as stated, or ``28 chained calls`` by name."""
+    found = re.search(r"(\d+)\s+chained calls", row.implementation)
+    return max(row.calls if row.calls > 1 or not found else int(found[1]), 1)
 
 
 def _variant(label: str) -> str:
@@ -209,24 +134,14 @@ def _hardware(text: str, default: str) -> str:
     return text or default
 
 
-def _clock(row: Mapping[str, str], notes: str) -> str:
-    given = (row.get("clock") or "").strip()
-    if given:
-        return given
-    return next(
-        (key for pattern, key in _CLOCK_WORDS if re.search(pattern, notes)), "device_execution"
-    )
-
-
-def _cores(row: Mapping[str, str], notes: str, clock: str) -> int | None:
+def _cores(row: Measured, clock: str) -> int | None:
     """Return how many physical cores worked, ``None`` for all of the logical core.
 
     A kernel under ``nki.benchmark`` runs on one core unless it is launched on a grid.
     """
-    given = (row.get("working_cores") or row.get("cores") or "").strip()
-    if given.isdecimal():
-        return int(given)
-    one = re.search(r"\bon (1|one)( physical)? core\b", notes) or clock == "nki_benchmark"
+    if row.cores is not None:
+        return row.cores
+    one = re.search(r"\bon (1|one)( physical)? core\b", row.notes) or clock == "nki_benchmark"
     return 1 if one else None
 
 

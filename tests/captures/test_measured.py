@@ -111,7 +111,7 @@ def test_errors_say_the_file_and_the_line(tmp_path: Path) -> None:
         load(tmp_path, "op,time_us,time_ms\nmm,1,1\n")
     with pytest.raises(CaptureError, match="no measured times"):
         load(tmp_path, "op,time_us\n")
-    with pytest.raises(CaptureError, match="no such file"):
+    with pytest.raises(CaptureError, match="No such file"):
         load_measured(tmp_path / "gone.csv")
 
 
