@@ -140,7 +140,9 @@ def _evaluate(node: ast.expr, sizes: Mapping[str, Any]) -> Any:
             left = right
         return result
     if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
-        return _ARITHMETIC[type(node.op)](_evaluate(node.left, sizes), _evaluate(node.right, sizes))
+        with np.errstate(all="ignore"):  # what has no value meets no condition
+            left, right = _evaluate(node.left, sizes), _evaluate(node.right, sizes)
+            return _ARITHMETIC[type(node.op)](left, right)
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
         return float(node.value)
     if isinstance(node, ast.Name):

@@ -26,6 +26,9 @@ __all__ = ["FILE_NAME", "find_study", "is_study", "list_studies", "load_study"]
 
 FILE_NAME: Final = "study.toml"
 
+MAX_CONFIGS: Final = 10_000
+"""Combinations of one entry of a study: each is a row of its tables; sweeps go further."""
+
 _TIME_COLUMNS: Final = {"time_s": 1.0, "time_ms": 1e-3, "time_us": 1e-6, "time_ns": 1e-9}
 _WHERE: Final = re.compile(r" - at `(\$[^`]*)`$")
 _UNKNOWN: Final = re.compile(r"unknown field `([^`]+)`")
@@ -194,6 +197,11 @@ class _Builder:
         dtypes = entry.dtype if isinstance(entry.dtype, list) else [entry.dtype]
         if not dtypes:
             raise self.fault(f"{where}.dtype", "no dtype is named")
+        count = math.prod(map(len, lists.values())) * len(dtypes)
+        if count > MAX_CONFIGS:
+            raise self.fault(
+                f"{where}.params", f"{count} combinations; at most {MAX_CONFIGS} are allowed"
+            )
         keys = [self.dtype(f"{where}.dtype", name) for name in dtypes]
         return [
             Config(params=tuple(zip(lists, values, strict=True)), dtype=key)

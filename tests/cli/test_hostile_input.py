@@ -15,6 +15,7 @@ from roofline.analysis.window import Phases, resolve_window, window_ns
 from roofline.cli.main import main
 from roofline.cli.terminal import echo
 from roofline.errors import QueryError
+from roofline.model.cases import read_cases
 
 
 @pytest.fixture
@@ -107,3 +108,44 @@ def test_bins_and_groups_have_a_bound_before_any_memory_is_taken() -> None:
     with pytest.raises(QueryError, match="1000000000000 groups in 2 bins are 2000000000000 cells"):
         Groups(group=rows, start=rows, end=rows + 1, count=10**12, edges=edges)
     assert MAX_BINS < MAX_CELLS
+
+
+@pytest.mark.parametrize(
+    ("calls", "notes", "read", "code", "what"),
+    [
+        ("9" * 400, "", "", 2, "line 2: more than 1000000000 calls in one time"),
+        ("", "total_time total_active_us=1.2.3", "", 0, ""),
+        ("", "total_time total_active_us=0", "", 0, ""),
+        ("²", "", "", 0, ""),
+        ("", "", "nan", 0, ""),
+        ("", "", "-1", 0, ""),
+    ],
+)
+def test_a_number_beside_a_time_that_is_none_is_unknown_or_refused(
+    run, tmp_path: Path, calls: str, notes: str, read: str, code: int, what: str
+) -> None:
+    path = tmp_path / "times.csv"
+    path.write_text(
+        "op,shape,dtype,time_us,calls,notes,hbm_read_bytes,hbm_write_bytes\n"
+        f'rmsnorm,"x[2048,512] w[512]",bf16,33,{calls},{notes},{read},4\n'
+    )
+    found, out, err = run("validate", "--json", path)
+    assert (found, what in err) == (code, True)
+    assert code or json.loads(out)
+    if not code:
+        (case,) = read_cases(path)
+        assert (case.time_s, case.calls) == (pytest.approx(33e-6), 1)
+        assert case.measured_bytes is None
+
+
+def test_combinations_of_a_study_have_a_bound(run, tmp_path: Path) -> None:
+    sizes = list(range(1, 3000))
+    (tmp_path / "study.toml").write_text(
+        'schema_version = 1\nname = "x"\ntitle = "x"\nop = "rmsnorm"\nhardware = ["trn2"]\n'
+        f"[[config]]\nparams = {{ rows = {sizes}, cols = {sizes}, more = {sizes} }}\n"
+        'dtype = "bf16"\n[sources.a]\ntitle = "a"\n'
+        '[[variant]]\nname = "a"\n'
+    )
+    code, _, err = run("study", "check", tmp_path)
+    assert code == 2
+    assert "study.toml:6: 26973008999 combinations; at most 10000 are allowed" in err
