@@ -24,6 +24,8 @@ from roofline.work.work import Work
 
 __all__ = ["Case", "hardware_of", "modelled_clock", "read_cases"]
 
+_MOST_CALLS: Final = 10**9
+
 _ONE_LAUNCH: Final = {"eager": "fused"}  # one framework operator is one launch
 
 
@@ -75,9 +77,11 @@ def read_cases(path: str | Path, *, hardware: str = "trn2", lnc: int | None = No
 
 def _case(row: Measured, hardware: str, lnc: int | None) -> Case:
     calls = _calls(row)
+    if calls > _MOST_CALLS:
+        raise QueryError(f"line {row.line}: more than {_MOST_CALLS} calls in one time")
     clock, time_s = row.clock.key if row.clock else "device_execution", row.time_s
-    active = re.search(r"total_active_us=([\d.]+)", row.notes)
-    if clock == "device_total" and active:
+    active = re.search(r"total_active_us=(\d+(?:\.\d+)?)(?![\d.])", row.notes)
+    if clock == "device_total" and active and float(active[1]) > 0:
         # the summary's active time stands in for the body: start-up is not the kernel's
         clock, time_s = "device_body", float(active[1]) * 1e-6
     moved = row.bytes_moved if row.bytes_kind == "measured" else None
