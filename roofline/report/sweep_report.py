@@ -13,8 +13,8 @@ import numpy as np
 
 from roofline import __version__
 from roofline.analysis.verdict import LABELS
-from roofline.errors import QueryError
 from roofline.hardware.load import load_hardware
+from roofline.model.stored import Series, open_sweep, sizes_of, summarise
 from roofline.plots.describe_sweep import describe_sweep
 from roofline.report.blocks import Block, FigureBlock, Heading, Paragraph, Table
 from roofline.report.data import SCHEMA_VERSION, figures_json, to_json
@@ -22,10 +22,12 @@ from roofline.report.html import to_html
 from roofline.report.markdown import to_markdown
 from roofline.report.panels import panel_of
 from roofline.report.study_rows import percent
+from roofline.report.sweep_summary import crossings, extremes, series_json
 from roofline.report.write import write_folder
 from roofline.units import format_count, format_time
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import xarray as xr
 
     from roofline.plots.figure import Figure
@@ -34,61 +36,61 @@ __all__ = ["SweepReport", "sweep_blocks", "sweep_json", "sweep_report", "write_s
 
 _MOST: Final = 10_000  # points in the tables; of larger sweeps as many, evenly spread
 _AXES: Final = ("hardware", "dtype", "variant")
-_NEEDED: Final = ("flops", "intensity", "lower_bound", "estimate", "bound", "percent_of_roof")
+_NONE: Final = "not modelled"
+_DRAWN: Final = 160  # sizes along one axis of a map or a line
 
 
 @dataclass(frozen=True, kw_only=True)
 class SweepReport:
-    """A sweep to report on: ``rows`` are its points as plain data, ``total`` how many it has."""
+    """A sweep to report on: ``rows`` are its points as plain data, ``total`` how many it has.
+
+    ``data`` holds no values in memory; ``series`` sums up every point, also those not in ``rows``.
+    """
 
     name: str
     data: xr.Dataset
     sizes: tuple[str, ...]
     rows: tuple[dict[str, Any], ...]
     total: int
+    series: tuple[Series, ...]
 
 
 def sweep_report(path: str) -> SweepReport:
     """Return the sweep stored at ``path``; ``QueryError`` for what is not one."""
-    import xarray as xr
-
     file = Path(path)
-    if not file.exists():
-        raise QueryError(f"{path}: no such file or folder")
-    try:
-        if file.suffix == ".zarr":
-            data = xr.open_zarr(file, chunks=None)
-        else:
-            data = xr.load_dataset(file, engine="h5netcdf")
-    except Exception as error:  # whatever the storage library raises for a damaged store
-        raise QueryError(f"{path}: cannot be read as a sweep: {error}") from error
-    missing = [name for name in (*_AXES, *_NEEDED) if name not in data.variables]
-    if missing:
-        raise QueryError(f"{path}: not the result of a sweep: it has no {', '.join(missing)}")
-    sizes = tuple(str(dim) for dim in data["estimate"].dims if dim not in _AXES)
+    data = open_sweep(file)
     return SweepReport(
         name=file.stem,
         data=data,
-        sizes=sizes,
-        rows=tuple(_rows(data)),
+        sizes=tuple(sizes_of(data)),
+        rows=tuple(_rows(_spread(data))),
         total=int(data["estimate"].size),
+        series=tuple(summarise(data)),
     )
 
 
+def _spread(data: xr.Dataset) -> xr.Dataset:
+    """Return at most ``_MOST`` points, the first and the last of each size among them."""
+    lengths = {str(dim): length for dim, length in data["estimate"].sizes.items()}
+    while math.prod(lengths.values()) > _MOST:
+        longest = max(lengths, key=lambda dim: lengths[dim])
+        lengths[longest] = max(1, lengths[longest] // 2)
+    return data.isel({dim: _evenly(data.sizes[dim], length) for dim, length in lengths.items()})
+
+
+def _evenly(length: int, most: int) -> npt.NDArray[np.int64]:
+    return np.unique(np.linspace(0, length - 1, min(length, most)).round().astype(np.int64))
+
+
 def _rows(data: xr.Dataset) -> list[dict[str, Any]]:
-    """Return at most ``_MOST`` points, first to last and evenly spread over the flattened sweep."""
     dims = data["estimate"].dims
-    total = data["estimate"].size
-    if not total:
-        return []
-    flat = np.unique(np.linspace(0, total - 1, min(total, _MOST)).astype(np.int64))
-    at = np.unravel_index(flat, data["estimate"].shape)
+    axes = np.meshgrid(*(data[dim].values for dim in dims), indexing="ij")
     columns: dict[str, list[Any]] = {
-        str(dim): data[dim].values[index].tolist() for dim, index in zip(dims, at, strict=True)
+        str(dim): axis.ravel().tolist() for dim, axis in zip(dims, axes, strict=True)
     }
     for name, variable in data.data_vars.items():
         if variable.dims == dims:
-            columns[str(name)] = variable.values[at].tolist()
+            columns[str(name)] = variable.values.ravel().tolist()
     return [
         {name: _value(name, value) for name, value in zip(columns, row, strict=True)}
         for row in zip(*columns.values(), strict=True)
@@ -119,7 +121,9 @@ def sweep_blocks(report: SweepReport, figures: Sequence[str] = ()) -> list[Block
             f"{attrs.get('conventions', '')}."
         ),
         Heading(text="What bounds the points"),
-        _bounds(report.rows),
+        _bounds(report),
+        *extremes(report.series),
+        *crossings(report.series),
     ]
     if attrs.get("problems"):
         blocks.append(Paragraph(text=f"Not modelled: {attrs['problems']}"))
@@ -136,25 +140,31 @@ def sweep_blocks(report: SweepReport, figures: Sequence[str] = ()) -> list[Block
     return blocks
 
 
-def _bounds(rows: Sequence[Mapping[str, Any]]) -> Table:
-    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault((row["hardware"], row["dtype"], row["variant"]), []).append(row)
+def _bounds(report: SweepReport) -> Table:
+    groups: dict[tuple[str, str, str, str], list[Mapping[str, Any]]] = {}
+    for row in report.rows:
+        key = (row["hardware"], row["dtype"], row["variant"], row["bound"] or _NONE)
+        groups.setdefault(key, []).append(row)
     lines = []
-    for key, members in groups.items():
-        counts = Counter(row["bound"] or "not modelled" for row in members)
+    for one in report.series:
+        counts = Counter(one.bounds)
+        if one.empty:
+            counts[_NONE] = one.empty
         for bound, count in counts.most_common():
-            own = [row for row in members if (row["bound"] or "not modelled") == bound]
+            key = (one.hardware, one.dtype, one.variant, bound)
+            own = groups.get(key, [])
             times = [row["estimate"] for row in own if row["estimate"]]
             roofs = [row["percent_of_roof"] for row in own if row["percent_of_roof"] is not None]
             span = f"{format_time(min(times))} to {format_time(max(times))}" if times else ""
             middle = f"{float(np.median(roofs)):.3g} %" if roofs else ""
-            share = percent(count / len(members))
-            lines.append((*key, bound, format_count(count), share, span, middle))
+            share = percent(count / (one.points + one.empty))
+            lines.append((*key, format_count(count), share, span, middle))
+    whole = len(report.rows) == report.total
     return Table(
         columns=(*_AXES, "bound", "points", "share", "time", "of roof, median"),
         rows=tuple(lines),
         numeric=frozenset({4, 5, 7}),
+        note="" if whole else "Counts are of every point, times and medians of those shown.",
     )
 
 
@@ -201,6 +211,7 @@ def sweep_json(report: SweepReport) -> dict[str, Any]:
             for name, variable in report.data.data_vars.items()
         },
         "points": report.total,
+        "series": [series_json(one) for one in report.series],
         "rows": list(report.rows),
     }
 
@@ -216,11 +227,13 @@ def write_sweep_report(report: SweepReport, folder: Path) -> tuple[Path, ...]:
     kinds = {0: (), 1: ("curves", "trajectory")}.get(len(varying), ("heat", "bounds", "curves"))
     stems = [*(["roofline"] if plane else []), *kinds]
     blocks = sweep_blocks(report, stems)
+    drawn = report.data.isel({dim: _evenly(report.data.sizes[dim], _DRAWN) for dim in report.sizes})
 
     def fill(scratch: Path) -> None:
         for kind in kinds:
+            shown = _held(drawn, report.sizes, kind)
             for suffix in FORMATS:
-                save_sweep(report.data, scratch / f"{kind}.{suffix}", kind=kind)
+                save_sweep(shown, scratch / f"{kind}.{suffix}", kind=kind)
         panels = []
         texts = {"report.md": to_markdown(blocks), "report.json": to_json(sweep_json(report)),
                  "points.csv": _csv(report)}  # fmt: skip
@@ -238,6 +251,16 @@ def write_sweep_report(report: SweepReport, folder: Path) -> tuple[Path, ...]:
             (scratch / name).write_text(text, encoding="utf-8", newline="\n")
 
     return write_folder(folder, fill)
+
+
+def _held(data: xr.Dataset, sizes: Sequence[str], kind: str) -> xr.Dataset:
+    """Return the sweep for a figure: sizes that it does not draw are at their largest."""
+    varying = [dim for dim in sizes if data.sizes[dim] > 1]
+    drawn = {
+        "curves": [max(varying, key=lambda dim: data.sizes[dim], default="")],
+        "trajectory": varying[-1:],
+    }.get(kind, varying[:2])
+    return data.isel({dim: [-1] for dim in sizes if dim not in drawn})
 
 
 def _plane(report: SweepReport) -> Figure | None:

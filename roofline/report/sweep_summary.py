@@ -1,0 +1,88 @@
+"""Best, worst and crossovers of a sweep, as tables and as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from roofline.model.stored import Extreme, Series
+from roofline.report.blocks import Block, Heading, Paragraph, Table
+from roofline.units import format_count, format_time
+
+__all__ = ["crossings", "extremes", "series_json"]
+
+_ROWS: Final = 40  # of a table
+
+
+def extremes(series: Sequence[Series]) -> Iterator[Block]:
+    """Yield the fastest and slowest points, and those nearest to and farthest from their roof."""
+    words = {"fastest": "fastest", "slowest": "slowest", "best": "nearest to its roof",
+             "worst": "farthest from its roof"}  # fmt: skip
+    rows = [
+        (one.key, words[name], _place(point.sizes), format_time(point.estimate_s),
+         _percent(point), point.bound)
+        for one in series
+        for name, point in one.extremes.items()
+    ]  # fmt: skip
+    if not rows:
+        return
+    yield Heading(text="Best and worst")
+    yield Table(
+        columns=("series", "point", "sizes", "estimate", "of roof", "bound"),
+        rows=tuple(rows[:_ROWS]),
+        numeric=frozenset({3, 4}),
+        note="of roof: lower bound over estimate."
+        + (f" {len(rows) - _ROWS} more rows are in report.json." if len(rows) > _ROWS else ""),
+    )
+
+
+def crossings(series: Sequence[Series]) -> Iterator[Block]:
+    """Yield where the bound changes along the longest size."""
+    along = series[0].along if series else ""
+    if not along:
+        return
+    yield Heading(text="Crossovers")
+    rows = [
+        (one.key, before, after, format_count(count),
+         format_count(low) if low == high else f"{format_count(low)} to {format_count(high)}")
+        for one in series
+        for (before, after), (count, low, high) in one.changes.items()
+    ]  # fmt: skip
+    if not rows:
+        yield Paragraph(text=f"One bound all along {along} in every series.")
+        return
+    yield Table(
+        columns=("series", "from", "to", "lines", f"new bound from {along}"),
+        rows=tuple(rows[:_ROWS]),
+        numeric=frozenset({3}),
+        note=f"A line is one choice of the other sizes. Sizes are those of the sweep: the change "
+        f"lies above the size before; roofline sweep --crossing {along} solves it to the size.",
+    )
+
+
+def series_json(one: Series) -> dict[str, Any]:
+    """Return the summary of one hardware, dtype and variant."""
+    return {
+        "hardware": one.hardware,
+        "dtype": one.dtype,
+        "variant": one.variant,
+        "points": one.points,
+        "empty": one.empty,
+        "extremes": {name: asdict(point) for name, point in one.extremes.items()},
+        "bounds": one.bounds,
+        "along": one.along,
+        "changes": [
+            {"before": before, "after": after, "count": count, "first_low": low, "first_high": high}
+            for (before, after), (count, low, high) in one.changes.items()
+        ],
+        "examples": [asdict(change) for change in one.examples],
+    }
+
+
+def _place(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{dim} {format_count(size)}" for dim, size in sizes.items())
+
+
+def _percent(point: Extreme) -> str:
+    return f"{point.percent_of_roof:.3g} %"
