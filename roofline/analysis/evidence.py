@@ -17,17 +17,6 @@ MEMORY = ("dma", "hbm")
 BASES = ("capture", "summary", "time")
 """What the fractions come from: event tables, a profile's counters, or a time and counted work."""
 
-_FRACTIONS = (
-    "active",
-    "working",
-    "rate",
-    "rate_low",
-    "rate_high",
-    "streaming",
-    "throttled",
-    "issue",
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceEvidence:

@@ -11,7 +11,7 @@ from roofline.work.work import OpCount, Work
 __all__ = ["broadcast_weights"]
 
 
-def broadcast_weights(work: Work, partitions: int = 128) -> Work:
+def broadcast_weights(work: Work, partitions: int) -> Work:
     """Return ``work`` with row vectors read once per partition.
 
     A weight along the row (one dimension, beside an operand with more) is read once in the counts.

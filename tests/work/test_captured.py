@@ -90,14 +90,14 @@ def test_executed_work_of_a_trace_agrees_with_the_vendor(shared: Path) -> None:
 
 def test_weights_broadcast_by_dma() -> None:
     work = closed_form("rmsnorm", rows=2048, cols=512, dtype="bf16")
-    spread = broadcast_weights(work)
+    spread = broadcast_weights(work, 128)
     # 128 partitions x 512 elements x 2 bytes in place of one
     assert spread.dispatched_bytes - work.dispatched_bytes == 127 * 512 * 2
     assert spread.minimal_bytes == work.minimal_bytes
-    few = broadcast_weights(closed_form("rmsnorm", **NORM))
+    few = broadcast_weights(closed_form("rmsnorm", **NORM), 128)
     assert few.dispatched_bytes == 9_216 + 3 * 512 * 2
     assert broadcast_weights(
-        closed_form("matmul", m=8, n=8, k=8, dtype="bf16")
+        closed_form("matmul", m=8, n=8, k=8, dtype="bf16"), 128
     ).dispatched_bytes == (3 * 8 * 8 * 2)
     with pytest.raises(WorkError, match="at least 1"):
         broadcast_weights(work, 0)
