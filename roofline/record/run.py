@@ -27,6 +27,7 @@ def record(
     output: str | Path,
     *,
     variants: Sequence[str] = (),
+    configs: Sequence[str] = (),
     schedule: Schedule | None = None,
     core: int = 0,
     dge: bool = True,
@@ -35,12 +36,13 @@ def record(
 ) -> Iterator[Run]:
     """Record every variant of a study that can be run, in every config; yield each as it is done.
 
+    ``variants`` and ``configs`` (keys such as ``4x512 bf16``) leave out the others.
     The folder ``output`` then holds ``manifest.toml``, the traces, and a copy of the study.
     Code of a study is run only if the study ships with the project or is trusted. Raises
     ``StudyError`` for a study that cannot be run, and what ``Recording`` raises.
     """
     held = load_study(study)
-    chosen = _chosen(held, variants)
+    chosen, shapes = _chosen(held, variants), _shapes(held, configs)
     if not held.inputs:
         raise StudyError(f"{held.path}: no [inputs] callable makes the inputs of the variants")
     with Recording(
@@ -61,7 +63,7 @@ def record(
         _copy(held, recording.folder)
         for variant in chosen:
             function = load_callable(held, variant.callable, trust=trust)
-            for config in held.configs:
+            for config in shapes:
                 yield _one(recording, variant, config, make, function)
 
 
@@ -74,6 +76,15 @@ def _chosen(study: Study, names: Sequence[str]) -> list[Variant]:
     if not runnable:
         raise StudyError(f"{study.path}: no variant has a callable")
     return [variant for variant in runnable if not names or variant.name in names]
+
+
+def _shapes(study: Study, keys: Sequence[str]) -> list[Config]:
+    known = {config.key: config for config in study.configs}
+    for key in keys:
+        if key not in known:
+            held = ", ".join(list(known)[:6]) + (", ..." if len(known) > 6 else "")
+            raise StudyError(f"{study.path}: no config {key!r}; known: {held}")
+    return [config for key, config in known.items() if not keys or key in keys]
 
 
 def _one(

@@ -14,6 +14,7 @@ from roofline.analysis.placement import Placement
 from roofline.analysis.verdict import Verdict
 from roofline.hardware.model import Hardware
 from roofline.plots.figure import Figure
+from roofline.report.study_untimed import untimed_json
 from roofline.report.trace_data import trace_json
 from roofline.study.evaluate import StudyResult
 from roofline.study.onset import fit_times
@@ -47,6 +48,7 @@ def study_json(result: StudyResult) -> dict[str, Any]:
         "hardware": hardware_json(result.hardware),
         "rows": [_row(row) for row in result.rows],
         "others": {name: [_row(row) for row in rows] for name, rows in result.others.items()},
+        "untimed": [untimed_json(one) for one in result.untimed],
         "findings": [
             {
                 "id": one.id,

@@ -11,6 +11,7 @@ from roofline.report.blocks import Block, Bullets, Entries, FigureBlock, Heading
 from roofline.report.study_context import onset, other_hardware, provenance, roofs_used
 from roofline.report.study_quality import data_quality
 from roofline.report.study_rows import percent, some_rows
+from roofline.report.study_untimed import untimed_blocks
 from roofline.report.study_work import operators, sides, work
 from roofline.report.trace_blocks import operator_tables, trace_summary
 from roofline.study.evaluate import StudyResult
@@ -82,6 +83,7 @@ def summary_blocks(result: StudyResult) -> list[Block]:
             Heading(text="Findings"),
             Entries(items=tuple(_finding(one) for one in result.findings)),
         ]
+    blocks += untimed_blocks(result)
     return blocks
 
 

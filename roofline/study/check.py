@@ -71,7 +71,8 @@ def _variants(study: Study, folder: Path) -> _Found:
     for index, variant in enumerate(study.variants):
         where = f"$.variant[{index}]"
         if variant.name not in used:
-            yield "warning", f"{where}.name", f"variant {variant.name!r} has no time and no capture"
+            what = f"variant {variant.name!r} has no time and no capture: its time is modelled"
+            yield "info", f"{where}.name", what
         if not closed and not variant.callable:
             what = (
                 f"variant {variant.name!r} cannot be counted: {study.op!r} has no closed form "

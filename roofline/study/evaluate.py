@@ -22,6 +22,7 @@ from roofline.study.notebook import rows_html
 from roofline.study.onset import Onset, fixed_time_onset
 from roofline.study.rows import Row
 from roofline.study.study import Config, Measurement, Study, Variant
+from roofline.study.untimed import Untimed, untimed_variants, without_time
 from roofline.work.closed_form import closed_form, families
 from roofline.work.work import CONVENTIONS, Work
 
@@ -40,7 +41,8 @@ class StudyResult:
 
     ``others`` maps the remaining hardware candidates to the same rows on them; ``onset`` says
     from which size on the operator is no longer limited by fixed time; ``context`` holds rows of
-    another study, drawn behind. ``kind`` is ``study``, or ``capture`` or ``trace`` without a study
+    another study, drawn behind; ``untimed`` are variants without a time, whose times are modelled
+    and take part in no verdict. ``kind`` is ``study``, or ``capture`` or ``trace`` without a study
     file; ``trace`` then holds the trace's operators, steps and launches. ``captures``
     are those a report was made of.
     """
@@ -53,6 +55,7 @@ class StudyResult:
     findings: tuple[Finding, ...]
     onset: tuple[Onset, ...]
     context: tuple[Row, ...] = ()
+    untimed: tuple[Untimed, ...] = ()
     kind: str = "study"
     trace: TraceView | None = None
     captures: tuple[Capture, ...] = ()
@@ -108,6 +111,7 @@ def evaluate(
         findings=study_findings(rows[0], machines[0]),
         onset=fixed_time_onset(study, rows[0], _same_op(study, context, behind) or rows[0]),
         context=behind,
+        untimed=_untimed(study, machines[0], trust=trust),
     )
 
 
@@ -190,6 +194,16 @@ def _rows(
     return tuple(found)
 
 
+def _untimed(study: Study, hardware: Hardware, *, trust: bool) -> tuple[Untimed, ...]:
+    """Return each variant without a time in every config; one that cannot be counted is left out."""
+    return tuple(
+        without_time(variant, config, work_of(study, variant, config, trust=trust), hardware)
+        for variant in untimed_variants(study)
+        if _has_closed_form(study.op) or variant.callable
+        for config in study.configs
+    )
+
+
 def _captured(
     study: Study, hardware: Hardware, preset: str, window: str, *, trust: bool
 ) -> list[Row]:
@@ -220,8 +234,20 @@ def _captured(
 
 def _evidence(measurement: Measurement, placement: Placement, window: str) -> Evidence:
     if any("active_time" in name for name in measurement.counters):
-        return evidence_from_summary(measurement.counters, placement.hardware, window=window)
+        evidence = evidence_from_summary(measurement.counters, placement.hardware, window=window)
+        return _with_tensor_rate(evidence, placement)
     return evidence_from_time(placement)
+
+
+def _with_tensor_rate(evidence: Evidence, placement: Placement) -> Evidence:
+    """Return evidence with the rate of the counted Tensor FLOP where the counters give none."""
+    known = evidence.resource("tensor")
+    seconds = placement.term_s("tensor")
+    if seconds <= 0 or known.rate is not None:
+        return evidence
+    tensor = replace(known, rate=seconds / evidence.time_s)
+    others = tuple(one for one in evidence.resources if one.resource != "tensor")
+    return replace(evidence, resources=(tensor, *others))
 
 
 def rungs_of(placement: Placement, evidence: Evidence) -> tuple[Rung, ...]:

@@ -75,7 +75,7 @@ def _matmul(b: Builder, *, m: Any, n: Any, k: Any) -> None:
 def _attention(b: Builder, *, batch: Any, heads: Any, seq: Any, head_dim: Any, keys: Any) -> None:
     query = b.input(batch, heads, seq, head_dim)
     key, value = b.input(batch, heads, keys, head_dim), b.input(batch, heads, keys, head_dim)
-    if b.variant != "eager":
+    if b.variant == "fused":
         b.result(b.op("scaled_dot_product_attention", query, key, value))
         return
     scores = TensorSpec((batch, heads, seq, keys), b.dtype)
@@ -91,6 +91,13 @@ def _swiglu(b: Builder, *, rows: Any, cols: Any) -> None:
         b.result(b.op("swiglu", gate, up))
         return
     b.result(b.op("mul", b.op("silu", gate), up))
+
+
+def _swiglu_mlp(b: Builder, *, rows: Any, width: Any, inner: Any) -> None:
+    x, gate, up = b.input(rows, width), b.input(width, inner), b.input(width, inner)
+    down = b.input(inner, width)
+    gated = b.op("mul", b.op("silu", b.op("mm", x, gate)), b.op("mm", x, up))
+    b.result(b.op("mm", gated, down))
 
 
 def _adamw(b: Builder, *, n: Any) -> None:
@@ -127,6 +134,7 @@ for _name in ("relu", "gelu", "silu", "sigmoid", "tanh", "exp", "rsqrt", "square
 register_family(Family(name="mul2", sizes=("n",), build=_unary("mul", 2)))
 register_family(Family(name="adamw", sizes=("n",), build=_adamw))
 register_family(Family(name="matmul", sizes=("m", "n", "k"), build=_matmul))
+register_family(Family(name="swiglu_mlp", sizes=("rows", "width", "inner"), build=_swiglu_mlp))
 register_family(
     Family(
         name="attention",

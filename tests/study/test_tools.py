@@ -125,7 +125,7 @@ def test_a_check_points_at_lines_and_runs_nothing(tmp_path: Path, capsys):
     text = file.read_text(encoding="utf-8").splitlines()
     found = {(one.severity, text[one.line - 1]) for one in remarks}
     assert ("error", 'callable = "v.py:missing"') in found
-    assert ("warning", 'name = "idle"') in found
+    assert ("info", 'name = "idle"') in found
     assert ("warning", "[sources.unused]") in found
     assert run("study", "check", str(folder)) == 1
     assert "v.py has no 'missing'; it has there" in capsys.readouterr().out

@@ -81,6 +81,10 @@ PAIRS: dict[tuple[str, str], tuple[Callable[..., Any], Shapes]] = {
         lambda gate, up: F.silu(gate) * up,
         lambda rows, cols: ((rows, cols), (rows, cols)),
     ),
+    ("swiglu_mlp", "eager"): (
+        lambda x, gate, up, down: (F.silu(x @ gate) * (x @ up)) @ down,
+        lambda rows, width, inner: ((rows, width), *2 * [(width, inner)], (inner, width)),
+    ),
     ("matmul", "eager"): (torch.mm, lambda m, n, k: ((m, k), (k, n))),
     ("attention", "eager"): (by_hand_attention, attention_shapes),
     ("attention", "fused"): (F.scaled_dot_product_attention, attention_shapes),

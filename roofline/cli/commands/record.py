@@ -26,6 +26,13 @@ __all__ = ["command"]
     metavar="NAME",
     help="Record only this variant. Repeatable.",
 )
+@click.option(
+    "--config",
+    "configs",
+    multiple=True,
+    metavar="KEY",
+    help="Record only this shape and dtype, such as '4x512 bf16'. Repeatable.",
+)
 @click.option("--core", type=int, default=0, show_default=True, help="Logical NeuronCore.")
 @click.option("--active", type=int, default=5, show_default=True, help="Profiled steps to keep.")
 @click.option("--wait", type=int, default=1, show_default=True, help="Steps that are ignored.")
@@ -41,6 +48,7 @@ def command(
     study: str,
     output: Path | None,
     variants: tuple[str, ...],
+    configs: tuple[str, ...],
     core: int,
     active: int,
     wait: int,
@@ -80,6 +88,7 @@ def command(
             study,
             output,
             variants=variants,
+            configs=configs,
             schedule=Schedule(repeats=repeats, wait=wait, warmup=warmup, active=active),
             core=core,
             dge=not no_dge,

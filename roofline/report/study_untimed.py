@@ -1,0 +1,103 @@
+"""The section on variants without a time: work, lower bound, and a time that is modelled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from roofline.report.blocks import Block, Heading, Paragraph, Table
+from roofline.study.evaluate import StudyResult
+from roofline.study.untimed import Untimed
+from roofline.units import format_si, format_time
+
+__all__ = ["untimed_blocks", "untimed_json"]
+
+_MOST = 9  # of a table; report.json holds every one
+
+
+def untimed_blocks(result: StudyResult) -> Iterator[Block]:
+    """Yield what is known of variants that nobody timed; nothing where all were."""
+    if not result.untimed:
+        return
+    shown = _shown(result.untimed)
+    single = len(result.study.configs) == 1
+    yield Heading(text="Not timed")
+    yield Table(
+        columns=("variant", "launches", "FLOP", "dispatched", "lower bound", "modelled", "range"),
+        rows=tuple(
+            (
+                one.variant.name if single else one.key,
+                str(one.work.launches),
+                format_si(one.placement.flops, "", digits=3),
+                _dispatched(one),
+                "unknown" if one.placement.bound_s is None else format_time(one.placement.bound_s),
+                *_modelled(one),
+            )
+            for one in shown
+        ),
+        numeric=frozenset({1, 2, 3, 4, 5}),
+        note=_note(shown, result.untimed),
+    )
+    problems = dict.fromkeys(one.problem for one in shown if one.problem)
+    for problem in problems:
+        yield Paragraph(text=f"Not modelled: {problem}")
+
+
+def untimed_json(one: Untimed) -> dict[str, Any]:
+    """Return a variant without a time: counts, the lower bound, and the modelled time."""
+    placement, found = one.placement, one.estimate
+    return {
+        "key": one.key,
+        "variant": one.variant.name,
+        "config": {"params": one.config.shape, "dtype": one.config.dtype},
+        "launches": one.work.launches,
+        "flop": placement.flops,
+        "tensor_flop": placement.tensor_flops,
+        "element_passes": placement.passes,
+        "bytes": dict(placement.bytes),
+        "lower_bound_s": placement.bound_s,
+        "modelled": None
+        if found is None
+        else {
+            "time_s": found.time_s,
+            "range_s": [found.low_s, found.high_s],
+            "clock": found.clock,
+            "bound": found.bound,
+            "quality": found.quality,
+            "notes": list(found.notes),
+        },
+        "problem": one.problem,
+    }
+
+
+def _dispatched(one: Untimed) -> str:
+    moved = one.placement.bytes.get("dispatched")
+    return "unknown" if moved is None else format_si(moved, "B", digits=3)
+
+
+def _modelled(one: Untimed) -> tuple[str, str]:
+    if one.estimate is None:
+        return "unknown", "unknown"
+    found = one.estimate
+    return format_time(found.time_s), f"{format_time(found.low_s)} to {format_time(found.high_s)}"
+
+
+def _shown(untimed: Sequence[Untimed]) -> Sequence[Untimed]:
+    """Return all, or the last config of each variant and dtype."""
+    if len(untimed) <= _MOST:
+        return untimed
+    return tuple({(one.variant.name, one.config.dtype): one for one in untimed}.values())
+
+
+def _note(shown: Sequence[Untimed], untimed: Sequence[Untimed]) -> str:
+    found = [one.estimate for one in shown if one.estimate is not None]
+    clocks = ", ".join(dict.fromkeys(one.clock for one in found))
+    said = ["No time of these was published"]
+    if found:
+        said.append(f"what stands here is modelled on the clock {clocks}, and not measured")
+    if any(one.quality == "inferred" for one in found):
+        said.append("no measured time of this chip stands behind the model's constants")
+    if any(one.extrapolated for one in found):
+        said.append("some sizes are outside the calibrated ones")
+    cut = "" if len(shown) == len(untimed) else f" Shown: {len(shown)} of {len(untimed)}."
+    return f"{'; '.join(said)}.{cut}"

@@ -1,0 +1,60 @@
+"""Variants of a study without any time: their work, the lower bound, and what the model says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from roofline.analysis.placement import Placement, place
+from roofline.errors import RooflineError
+from roofline.hardware.model import Hardware
+from roofline.model.estimate import Estimate, estimate
+from roofline.model.schedule import VARIANTS
+from roofline.study.study import Config, Study, Variant
+from roofline.work.work import Work
+
+__all__ = ["Untimed", "untimed_variants", "without_time"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Untimed:
+    """A variant in a config that nobody has published a time of.
+
+    ``placement`` has no time. ``estimate`` is modelled and no measurement; it is ``None`` where
+    the model has no constants for this hardware or dtype, and ``problem`` then says why.
+    """
+
+    variant: Variant
+    config: Config
+    work: Work
+    placement: Placement
+    estimate: Estimate | None
+    problem: str = ""
+
+    @property
+    def key(self) -> str:
+        """Variant and config, as rows with a time spell it."""
+        return ", ".join(filter(None, (self.variant.name, self.config.key)))
+
+
+def untimed_variants(study: Study) -> tuple[Variant, ...]:
+    """Return the variants with neither a time nor a capture in any config."""
+    used = {one.variant for one in study.measurements} | {one.variant for one in study.captures}
+    return tuple(variant for variant in study.variants if variant.name not in used)
+
+
+def without_time(variant: Variant, config: Config, work: Work, hardware: Hardware) -> Untimed:
+    """Return a work placed without a time, with the estimate of the time model beside it."""
+    modelled, problem = None, ""
+    try:
+        name = variant.mode if variant.mode in VARIANTS else "fused"
+        modelled = estimate(work, hardware, variant=name)
+    except RooflineError as error:
+        problem = str(error)
+    return Untimed(
+        variant=variant,
+        config=config,
+        work=work,
+        placement=place(work, hardware),
+        estimate=modelled,
+        problem=problem,
+    )
