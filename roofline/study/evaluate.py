@@ -195,7 +195,7 @@ def _rows(
 
 
 def _untimed(study: Study, hardware: Hardware, *, trust: bool) -> tuple[Untimed, ...]:
-    """Return each variant without a time in every config; one that cannot be counted is left out."""
+    """Return each variant without a time, in every config; what cannot be counted is left out."""
     return tuple(
         without_time(variant, config, work_of(study, variant, config, trust=trust), hardware)
         for variant in untimed_variants(study)

@@ -31,6 +31,15 @@ FILES = {
         for kind in ("svg", "png", "pdf", "csv")
     ),
 }
+# a figure more: a series over sizes, or engines with counters
+EXTRA = {
+    "rmsnorm-2048xK": "sizes",
+    "softmax-2048xN": "sizes",
+    "matmul-4096xKx4096": "sizes",
+    "rmsnorm-512x3072-bf16": "utilization",
+    "attention-Sx128": "utilization",
+    "swiglu-4096x1024x3072-fp32": "utilization",
+}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +61,7 @@ def run(*args: str) -> int:
 
 
 def test_every_file_is_written_and_nothing_else(fresh: Path) -> None:
-    extra = {"rmsnorm-2048xK": "sizes", "rmsnorm-512x3072-bf16": "utilization"}.get(fresh.name)
+    extra = EXTRA.get(fresh.name)
     more = {f"{extra}.{kind}" for kind in ("svg", "png", "pdf", "csv")} if extra else set()
     assert {path.name for path in fresh.iterdir()} == FILES | more
     assert [path.name for path in fresh.parent.iterdir()] == [fresh.name]
