@@ -12,9 +12,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-__all__ = ["LARGEST_BYTES", "read_csv", "read_text"]
+__all__ = ["LARGEST_BYTES", "read_csv", "read_text", "show_controls"]
 
 LARGEST_BYTES: Final = 64 << 20
+
+_CONTROLS: Final = {
+    code: f"\\u{code:04x}"
+    for code in (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+    if chr(code) not in "\t\n"
+}
+"""Characters that a terminal or a page obeys instead of showing, and how JSON writes them."""
 
 Fault = Callable[[str], Exception]
 """Makes the error of the caller's kind from a message."""
@@ -72,3 +79,14 @@ def read_csv(path: str | Path, fault: Fault) -> tuple[list[str], Iterator[dict[s
             yield dict(zip(columns, row, strict=False))
 
     return columns, records()
+
+
+def show_controls(text: str) -> str:
+    """Return ``text`` with control characters written out, tabs and line ends kept.
+
+    Names of kernels, files and operators come from files of others, and XML allows none of them.
+
+    >>> show_controls("a\x1b[31mb")
+    'a\\\\u001b[31mb'
+    """
+    return text.translate(_CONTROLS)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from roofline.errors import StudyError
+from roofline.report.write import write_folder
 from roofline.textfile import LARGEST_BYTES, read_csv, read_text
 
 
@@ -51,3 +52,17 @@ def test_rows_of_csv_and_what_is_wrong_with_one(tmp_path: Path) -> None:
         file.write_text(text)
         with pytest.raises(StudyError, match=what):
             list(read_csv(file, StudyError)[1])
+
+
+def test_written_texts_hold_no_control_character(tmp_path: Path) -> None:
+    def fill(folder: Path) -> None:
+        (folder / "report.md").write_text("a\x1b[31mb\tc\n", encoding="utf-8")
+        (folder / "figure.svg").write_text("<text>\x07é</text>\n", encoding="utf-8")
+        (folder / "rows.csv").write_bytes(b"name\r\nplain\r\n")
+        (folder / "image.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+
+    write_folder(tmp_path / "out", fill)
+    assert (tmp_path / "out/report.md").read_text(encoding="utf-8") == "a\\u001b[31mb\tc\n"
+    assert (tmp_path / "out/figure.svg").read_text(encoding="utf-8") == "<text>\\u0007é</text>\n"
+    assert (tmp_path / "out/rows.csv").read_bytes() == b"name\r\nplain\r\n"
+    assert (tmp_path / "out/image.png").read_bytes() == b"\x89PNG\r\n\x1a\n"

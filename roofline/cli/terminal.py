@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import click
 
-__all__ = ["echo", "width"]
+from roofline.textfile import show_controls
 
-_COMMANDS: Final = {
-    code: f"\\u{code:04x}"
-    for code in (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-    if chr(code) not in "\t\n"
-}
-"""Characters a terminal obeys instead of showing, and how they are written: as JSON writes them."""
+__all__ = ["echo", "width"]
 
 
 def echo(message: Any, **how: Any) -> None:
@@ -21,7 +16,7 @@ def echo(message: Any, **how: Any) -> None:
 
     Names of kernels, files and operators come from files of others.
     """
-    click.echo(str(message).translate(_COMMANDS), **how)
+    click.echo(show_controls(str(message)), **how)
 
 
 def width() -> int:

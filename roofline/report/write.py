@@ -7,10 +7,22 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from roofline.errors import QueryError
+from roofline.textfile import show_controls
 
 __all__ = ["write_file", "write_folder"]
+
+_TEXTS: Final = (".csv", ".html", ".md", ".svg")
+"""Files of names that others gave; JSON writes control characters out by itself."""
+
+
+def _show_controls_of(path: Path) -> None:
+    text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
+    shown = show_controls(text)
+    if shown != text:
+        path.write_text(shown, encoding="utf-8", newline="")
 
 
 def write_folder(folder: Path, fill: Callable[[Path], None]) -> tuple[Path, ...]:
@@ -25,6 +37,9 @@ def write_folder(folder: Path, fill: Callable[[Path], None]) -> tuple[Path, ...]
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
         fill(scratch)
+        for path in scratch.iterdir():
+            if path.suffix in _TEXTS:
+                _show_controls_of(path)
         names = sorted(path.name for path in scratch.iterdir())
         if not folder.exists():
             scratch.chmod(0o755)
