@@ -56,18 +56,19 @@ def _block(block: Block, width: int) -> str:
 def _table(table: Table, width: int) -> str:
     """Columns as wide as they need; the widest are wrapped when the table does not fit.
 
-    Lines break between words and not inside figures; others only where that is not enough.
+    Lines break between words and not inside figures; others only where that is not enough. A
+    word of more than a third of the table is broken before other columns are.
     """
     cells = [table.columns, *table.rows]
     columns = list(zip(*cells, strict=True))
     widths = [max(1, *map(len, column)) for column in columns]
+    room = width - 2 * (len(widths) - 1)
     words = [
         size
         if index in table.numeric
-        else max((len(word) for cell in column for word in cell.split()), default=1)
+        else min(room // 3, max((len(word) for cell in column for word in cell.split()), default=1))
         for index, (column, size) in enumerate(zip(columns, widths, strict=True))
     ]
-    room = width - 2 * (len(widths) - 1)
     while sum(widths) > room and max(widths) > 4:
         spare = [size if size > word else 0 for size, word in zip(widths, words, strict=True)]
         widest = spare if any(spare) else widths
