@@ -97,10 +97,14 @@ def test_files_that_cannot_be_read(tmp_path: Path):
         load_hardware(tmp_path / "nowhere.toml")
     with pytest.raises(HardwareModelError, match="not a regular file"):
         load_hardware(tmp_path)
-    for content in (b"clock = = 3", b"\xff\xfe", b"a" * 10):
+    for content, why in (
+        (b"clock = = 3", "not a TOML file"),
+        (b"\xff\xfe", "not UTF-8 text"),
+        (b"a" * 10, "not a TOML file"),
+    ):
         bad = tmp_path / "bad.toml"
         bad.write_bytes(content)
-        with pytest.raises(HardwareModelError, match="not UTF-8 text"):
+        with pytest.raises(HardwareModelError, match=rf"bad\.toml: {why}"):
             load_hardware(bad)
 
 
