@@ -10,6 +10,7 @@ import pytest
 from roofline.analysis.finding import Finding, rank, rank_by_share
 from roofline.analysis.findings.registry import find, finding, list_findings
 from roofline.analysis.findings.scene import Counters, Scene, scene_of
+from roofline.analysis.rereads import rereads
 from roofline.analysis.trace_findings import TRACE_CHECKS
 from roofline.captures.hardware import hardware_of
 from roofline.captures.registry import open_capture
@@ -143,6 +144,35 @@ def test_reloads_are_not_round_trips_of_intermediates() -> None:
     found = seen(trip)
     assert "reloads" not in found
     assert "5 MB of intermediates go to HBM and come back" in found["spills"].what
+
+
+def test_reloads_name_the_tensor_and_how_often() -> None:
+    made = capture(
+        [instruction("vector", "COPY", 9, 10)],
+        [packet(at, at + 1, 4096, variable="w") for at in range(4)]
+        + [packet(5, 6, 8192, variable="x"), packet(6, 7, 4096, variable="out")]
+        + [packet(7, 8, 64, variable=None)],
+        tensors=[
+            {"variable_name": "w", "type": "WEIGHT", "size": 4096},
+            {"variable_name": "x", "type": "IN", "size": 8192},
+            {"variable_name": "out", "type": "OUT", "size": 2048},
+        ],
+    )
+    found = rereads(made)
+    assert [(one.name, one.times) for one in found] == [("w", 4.0)]
+    events = scene_of(made, HW).events
+    twice = Counters(
+        window_s=1e-3,
+        total_s=1e-3,
+        hbm_read_bytes=24576.0,
+        hbm_write_bytes=4096.0,
+        input_bytes=12288.0,
+        necessary_bytes=16384.0,
+    )
+    scene = Scene(hardware=HW, counters=twice, events=events)
+    (said,) = (one for one in find(scene) if one.id == "reloads")
+    assert "most of it w 4.0 times (4.1 kB)" in said.evidence
+    assert rereads(capture([instruction("vector", "COPY", 0, 1)])) == ()
 
 
 def test_reloads_with_totals_only() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from roofline.analysis.finding import Finding
 from roofline.analysis.findings.registry import finding
 from roofline.analysis.findings.scene import Scene
+from roofline.analysis.rereads import rereads
 from roofline.units import format_si, format_time
 
 __all__: list[str] = []
@@ -31,7 +32,7 @@ def check(scene: Scene) -> Iterator[Finding]:
     yield Finding(
         id="reloads",
         what=f"{format_si(surplus, 'B')} are moved again that were moved before",
-        evidence=f"{text}; at the full rate that is {format_time(cost)}",
+        evidence=f"{text}{_named(scene)}; at the full rate that is {format_time(cost)}",
         remedy=(
             "keep the tile that is used again in SBUF: block the loops so that the operand with "
             "the most reuse stays, or enlarge the block"
@@ -40,6 +41,15 @@ def check(scene: Scene) -> Iterator[Finding]:
         confidence="high" if counters.input_bytes is not None else "medium",
         share=scene.share(cost),
     )
+
+
+def _named(scene: Scene) -> str:
+    """Name the tensors that are read again, where packets say what they carry."""
+    worst = rereads(scene.events.capture)[:3] if scene.events is not None else ()
+    said = ", ".join(
+        f"{one.name} {one.times:.1f} times ({format_si(one.size_bytes, 'B')})" for one in worst
+    )
+    return f"; most of it {said}" if said else ""
 
 
 def _extra(scene: Scene) -> tuple[float, float, str] | None:
