@@ -45,7 +45,8 @@ def check(scene: Scene) -> Iterator[Finding]:
 
 def _named(scene: Scene) -> str:
     """Name the tensors that are read again, where packets say what they carry."""
-    worst = rereads(scene.events.capture)[:3] if scene.events is not None else ()
+    found = rereads(scene.events.capture) if scene.events is not None else ()
+    worst = [one for one in found if one.times >= _MORE][:3]
     said = ", ".join(
         f"{one.name} {one.times:.1f} times ({format_si(one.size_bytes, 'B')})" for one in worst
     )
