@@ -131,6 +131,30 @@ def new_canvas(width: float, height: float) -> Canvas:
     return canvas
 
 
+def new_stack(
+    figure: Figure, body: float, *, width: float, left: float, right: float, top: float
+) -> tuple[Canvas, Axes]:
+    """Return a canvas with a heading and one pair of axes for rows stacked downwards.
+
+    Sizes are in inches; y of the axes counts inches from the top of the ``body``.
+    """
+    bottom = 0.62 + 0.17 * len(figure.notes)
+    height = top + body + bottom
+    canvas = new_canvas(width, height)
+    axes = canvas.add_axes(
+        (left / width, bottom / height, 1 - (left + right) / width, body / height)
+    )
+    set_axis(axes, "x", figure.x)
+    axes.set_ylim(body, 0)
+    axes.set_yticks([])
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.grid(visible=True, axis="x", color=style.FAINT, linewidth=0.8)
+    axes.set_axisbelow(True)
+    add_heading(canvas, figure, 0.18 / width, height)
+    return canvas, axes
+
+
 def text_sizes(canvas: Canvas, texts: Sequence[Text]) -> list[tuple[float, float]]:
     """Return (width, height) of texts in screen units."""
     renderer = canvas.canvas.get_renderer()  # type: ignore[attr-defined]

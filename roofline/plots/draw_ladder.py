@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roofline.plots import style
-from roofline.plots.draw import Drawing, add_heading, new_canvas, set_axis
+from roofline.plots.draw import Drawing, new_stack
 from roofline.plots.figure import Figure
 from roofline.plots.labels import shorten
 
@@ -23,21 +23,8 @@ _TOP = 0.78
 
 def draw_ladder(figure: Figure) -> Drawing:
     """Return the ladder drawn."""
-    bottom = 0.62 + 0.17 * len(figure.notes)
     body = _ROW * len(figure.spans) + _HEADER * len(figure.groups)
-    height = _TOP + body + bottom
-    canvas = new_canvas(_WIDTH, height)
-    axes = canvas.add_axes(
-        (_LEFT / _WIDTH, bottom / height, 1 - (_LEFT + _RIGHT) / _WIDTH, body / height)
-    )
-    set_axis(axes, "x", figure.x)
-    axes.set_ylim(body, 0)  # inches from the top of the body
-    axes.set_yticks([])
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.grid(visible=True, axis="x", color=style.FAINT, linewidth=0.8)
-    axes.set_axisbelow(True)
-    add_heading(canvas, figure, 0.18 / _WIDTH, height)
+    canvas, axes = new_stack(figure, body, width=_WIDTH, left=_LEFT, right=_RIGHT, top=_TOP)
     labels: list[Text] = []
     right = axes.get_yaxis_transform()  # x in axes fractions, y in data
     starts = {row: (title, note) for row, title, note in figure.groups}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roofline.plots import style
-from roofline.plots.draw import Drawing, add_heading, new_canvas, set_axis
+from roofline.plots.draw import Drawing, new_stack
 from roofline.plots.figure import Figure
 from roofline.plots.labels import shorten
 
@@ -25,21 +25,8 @@ _FILL = 0.86  # of a lane that a full bin takes
 
 def draw_lanes(figure: Figure) -> Drawing:
     """Return the lanes drawn, blocks of lanes under their titles."""
-    bottom = 0.62 + 0.17 * len(figure.notes)
     body = _LANE * len(figure.lanes) + _HEADER * len(figure.groups)
-    height = _TOP + body + bottom
-    canvas = new_canvas(_WIDTH, height)
-    axes = canvas.add_axes(
-        (_LEFT / _WIDTH, bottom / height, 1 - (_LEFT + _RIGHT) / _WIDTH, body / height)
-    )
-    set_axis(axes, "x", figure.x)
-    axes.set_ylim(body, 0)  # inches from the top of the body
-    axes.set_yticks([])
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.grid(visible=True, axis="x", color=style.FAINT, linewidth=0.8)
-    axes.set_axisbelow(True)
-    add_heading(canvas, figure, 0.18 / _WIDTH, height)
+    canvas, axes = new_stack(figure, body, width=_WIDTH, left=_LEFT, right=_RIGHT, top=_TOP)
     across = axes.get_yaxis_transform()
     starts = {row: (title, note) for row, title, note in figure.groups}
     labels: list[Text] = []
