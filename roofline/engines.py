@@ -6,7 +6,14 @@ from typing import Final
 
 from roofline.errors import RooflineError
 
-__all__ = ["COMPUTE_ENGINES", "ELEMENT_ENGINES", "ENGINES", "VENDOR_NAMES", "engine_key"]
+__all__ = [
+    "COMPUTE_ENGINES",
+    "ELEMENT_ENGINES",
+    "ENGINES",
+    "VENDOR_NAMES",
+    "engine_key",
+    "resource_title",
+]
 
 ENGINES: Final = ("tensor", "vector", "scalar", "gpsimd", "sync")
 """Canonical keys, in the order tables and figures show them. DMA is not an engine: key ``dma``."""
@@ -42,6 +49,15 @@ _ALIASES: Final = {
     "syncengine": "sync",
     **{key: key for key in (*ENGINES, "dma")},
 }
+
+
+def resource_title(key: str) -> str:
+    """Return an engine or memory as prose spells it.
+
+    >>> resource_title("gpsimd"), resource_title("hbm")
+    ('GpSimd', 'HBM')
+    """
+    return VENDOR_NAMES.get(key, key.upper())
 
 
 def engine_key(name: str) -> str:

@@ -14,6 +14,8 @@ from roofline.errors import UnitError
 
 __all__ = [
     "format_count",
+    "format_number",
+    "format_percent",
     "format_rate",
     "format_si",
     "format_time",
@@ -118,6 +120,36 @@ def format_time(seconds: float | None, *, digits: int = 3) -> str:
 def format_rate(value: float | None, unit: str, *, digits: int = 3) -> str:
     """Return a rate with a prefix, for example ``717 GB/s``."""
     return format_si(value, unit, digits=digits)
+
+
+def format_number(value: float | None, *, digits: int = 3) -> str:
+    """Return a number with ``digits`` significant digits and no exponent; whole digits all stay.
+
+    >>> format_number(161.7, digits=2), format_number(0.28249), format_number(2e-6)
+    ('162', '0.282', '0.000002')
+    """
+    if value is None or math.isnan(value):
+        return "unknown"
+    if math.isinf(value) or value == 0:
+        return f"{value:g}"
+    if abs(value) < 1e-9:
+        return f"{value:.{digits}g}"
+    rounded = float(f"{value:.{digits}g}")
+    places = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    number = f"{value:,.{places}f}"
+    return number.rstrip("0").rstrip(".") if "." in number else number
+
+
+def format_percent(share: float | None, *, digits: int = 2) -> str:
+    """Return a fraction in percent; a positive one below a millionth only says that it is.
+
+    >>> format_percent(0.05341), format_percent(0.9996), format_percent(1.004, digits=3)
+    ('5.3 %', '100 %', '100 %')
+    """
+    if share is not None and 0 < share < 1e-6:
+        return "<0.0001 %"
+    number = format_number(None if share is None else share * 100, digits=digits)
+    return number if number == "unknown" else f"{number} %"
 
 
 def format_count(value: float | None) -> str:

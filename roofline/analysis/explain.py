@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from roofline.analysis.observed import Observed, Use
 from roofline.engines import VENDOR_NAMES
-from roofline.units import format_count, format_si, format_time
+from roofline.units import format_count, format_percent, format_si, format_time
 
 __all__ = ["Term", "explain", "signed_time", "split_use"]
 
@@ -155,7 +155,7 @@ def _limits(
         against = "" if rate is None else f", at {format_si(rate, 'B/s')}"
         share = ""
         if worth is not None and difference and worth * difference > 0:
-            share = f", {_percent(worth / difference)} of the difference"
+            share = f", {format_percent(worth / difference)} of the difference"
         yield Term(
             id="bytes",
             what=_more(change, "fewer bytes", "more bytes"),
@@ -206,7 +206,3 @@ def signed_time(seconds: float) -> str:
     """Return a difference of times with its sign, for example ``-10.9 µs``."""
     sign = "+" if seconds > 0 else "-" if seconds < 0 else ""
     return f"{sign}{format_time(abs(seconds))}"
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.3g} %"

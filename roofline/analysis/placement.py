@@ -11,10 +11,12 @@ from roofline.clocks import clock as checked_clock
 from roofline.engines import ELEMENT_ENGINES, VENDOR_NAMES
 from roofline.errors import QueryError, WorkError
 from roofline.hardware.model import Hardware, Roof
-from roofline.units import format_rate, format_time
+from roofline.units import format_number, format_rate, format_time
 from roofline.work.work import Work
 
 __all__ = ["BYTE_KINDS", "Pair", "Placement", "element_shares", "place", "usable_modes"]
+
+_PER_BYTE = {"FLOP": "FLOP/B", "pass": "passes/B"}
 
 BYTE_KINDS = ("minimal", "dispatched", "measured")
 """Ways to count bytes, from what must move to what was counted by the hardware."""
@@ -153,21 +155,17 @@ class Placement:
             return f"on the {self.side} side: {known}"
         memory = self.headline.memory
         pairs = [pair for pair in self.pairs if pair.memory is memory]
-        unit = "FLOP/B" if self.headline.unit == "FLOP" else "passes/B"
         if len({pair.side for pair in pairs}) == 1:
-            intensity = f"{self.headline.intensity:.3g} {unit}"
+            intensity = f"{format_number(self.headline.intensity)} {_PER_BYTE[self.headline.unit]}"
             return f"on the {self.side} side of every roof pair at {intensity}"
-        sides = {
-            side: [
-                f"{pair.compute.name} (ridge {pair.ridge:.2g})"
-                for pair in pairs
-                if pair.side == side
-            ]
-            for side in ("compute", "memory")
-        }
-        return (
-            f"at {self.headline.intensity:.2g} {unit} on the compute side of "
-            f"{', '.join(sides['compute'])}; on the memory side of {', '.join(sides['memory'])}"
+        groups: dict[tuple[str, str], list[str]] = {}
+        for pair in pairs:
+            at = f"at {format_number(pair.intensity)} {_PER_BYTE[pair.unit]}"
+            name = f"{pair.compute.name} (ridge {format_number(pair.ridge)})"
+            groups.setdefault((pair.side, at), []).append(name)
+        return "; ".join(
+            f"{at} on the {side} side of {', '.join(names)}"
+            for (side, at), names in sorted(groups.items())
         )
 
 

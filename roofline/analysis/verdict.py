@@ -12,7 +12,7 @@ from typing import Final
 from roofline.analysis.evidence import MEMORY, Evidence, ResourceEvidence
 from roofline.analysis.marks import PRESETS, Thresholds, reaches
 from roofline.analysis.reasons import element_reason, memory_reason, tensor_reason
-from roofline.engines import COMPUTE_ENGINES
+from roofline.engines import COMPUTE_ENGINES, resource_title
 from roofline.errors import QueryError
 from roofline.units import format_time
 
@@ -152,7 +152,8 @@ def _decide(evidence: Evidence, marks: Thresholds) -> Verdict:
     if evidence.lost_fraction is not None and evidence.lost_fraction > marks.lost:
         spoiled.append(f"{evidence.lost_fraction:.0%} of the records are lost")
     spoiled += [
-        f"{one.entry.resource} is busy for {one.value:.2f} of the window, more than all of it"
+        f"{resource_title(one.entry.resource)} is busy for {one.value:.2f} of the window, "
+        "more than all of it"
         for one in candidates
         if not one.by_rate and one.value > _ABOVE_ROOF
     ]
@@ -238,8 +239,8 @@ def _resource(
         reason = element_reason(marks, entry)
     if entry.rate is not None and entry.rate > _ABOVE_ROOF:
         caveats.append(
-            f"{entry.resource} runs at {entry.rate:.2f} of its roof: check the core count, the "
-            "dtype, data kept on chip, and that the time waits for completion"
+            f"{resource_title(entry.resource)} runs at {entry.rate:.2f} of its roof: check the "
+            "core count, the dtype, data kept on chip, and that the time waits for completion"
         )
     rivals = sorted(
         {one.entry.resource for one in candidates if reaches(one.margin, 0.0)}
@@ -247,7 +248,9 @@ def _resource(
         - ({"dma", "hbm"} if entry.is_memory else set())
     )
     if rivals:
-        caveats.append(f"{' and '.join(rivals)} reach their mark too: the next limit")
+        caveats.append(
+            f"{' and '.join(map(resource_title, rivals))} reach their mark too: the next limit"
+        )
     how = "of its reachable rate" if chosen.by_rate else "of the window busy"
     verdict = Verdict(
         resource=resource,
@@ -263,8 +266,8 @@ def _resource(
     return replace(
         verdict,
         explanation=(
-            f"{resource} is the limit: {chosen.value:.2f} {how}, {verdict.margin_words}; "
-            f"{reason.why}."
+            f"{resource_title(resource)} is the limit: {chosen.value:.2f} {how}, "
+            f"{verdict.margin_words}; {reason.why}."
         ),
     )
 
@@ -307,8 +310,9 @@ def _nothing_busy(
     return replace(
         verdict,
         explanation=(
-            f"Nothing is near busy: {name} is the busiest with {busiest.value:.2f} {how}, "
-            f"{verdict.margin_words}; engines and DMA wait for each other."
+            f"Nothing is near busy: {resource_title(name)} is the busiest with "
+            f"{busiest.value:.2f} {how}, {verdict.margin_words}; "
+            "engines and DMA wait for each other."
         ),
     )
 
@@ -320,8 +324,9 @@ def _unknown_words(evidence: Evidence, marks: Thresholds) -> str:
         rate = rates[name]
         more = f"{marks.memory_rate / rate:.1f} times" if rate > 0 else "many times"
         return (
-            f"Not {name.upper()}-bound at {rate:.2f} of the reachable rate (it would have to move "
-            f"{more} the counted bytes); which engine holds it back cannot be told from a time."
+            f"Not {resource_title(name)}-bound at {rate:.2f} of the reachable rate (it would have "
+            f"to move {more} the counted bytes); which engine holds it back cannot be told from a "
+            "time."
         )
     return "What is known does not say what holds it back."
 

@@ -11,7 +11,7 @@ from roofline.plots.figure import Axis, Figure, Line, Point
 from roofline.plots.roofs import limits, roof_lines
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
-from roofline.units import format_count, format_rate, format_si, format_time
+from roofline.units import format_count, format_percent, format_rate, format_si, format_time
 
 __all__ = [
     "describe_engines",
@@ -271,7 +271,7 @@ def detail_of(row: Row) -> tuple[tuple[str, str], ...]:
         )
         found.append(("roofs", ", ".join(roofs)))
     if placement.bound_s:
-        share = f"{(placement.bound_fraction or 0) * 100:.3g} % of the time"
+        share = f"{format_percent(placement.bound_fraction, digits=3)} of the time"
         found.append(("lower bound", f"{format_time(placement.bound_s)}, {share}; derived"))
     return tuple(found)
 

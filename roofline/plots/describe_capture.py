@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from roofline.engines import VENDOR_NAMES
+from roofline.engines import resource_title
 from roofline.plots.describe import shown_rows, subtitle_of
 from roofline.plots.figure import Axis, Figure, Lane, Span
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
 from roofline.study.views import CaptureView
-from roofline.units import format_time
+from roofline.units import format_percent, format_time
 
 __all__ = ["describe_timeline", "describe_utilization", "describe_waterfall"]
 
@@ -48,7 +48,7 @@ def describe_timeline(result: StudyResult, views: Sequence[CaptureView]) -> Figu
         groups.append((len(lanes), view.name, f"body from {start} to {end}"))
         several = len({lane.core for lane in view.lanes}) > 1
         for lane in view.lanes:
-            name = "DMA" if lane.resource == "dma" else VENDOR_NAMES[lane.resource]
+            name = resource_title(lane.resource)
             label = f"{name}, core {lane.core}" if several else name
             lanes.append(
                 Lane(
@@ -86,11 +86,12 @@ def describe_utilization(result: StudyResult) -> Figure | None:
             spans += own
     if not spans:
         return None
+    high = max(115.0, *(span.value * 1.15 for span in spans))  # room for the figure behind a bar
     return Figure(
         key="utilization",
         title="Utilization",
         subtitle=subtitle_of(result),
-        x=Axis(label="share of the window", unit="%", low=0.0, high=125.0, scale="linear"),
+        x=Axis(label="share of the window", unit="%", low=0.0, high=high, scale="linear"),
         spans=tuple(spans),
         groups=tuple(groups),
         notes=(
@@ -117,7 +118,7 @@ def _shares(row: Row, line: int) -> list[Span]:
         for name, value in known:
             if name == "active" and one.working == value:
                 continue
-            title = VENDOR_NAMES.get(one.resource, one.resource.upper())
+            title = resource_title(one.resource)
             found.append(
                 Span(
                     key=f"{row.key}: {one.resource} {name}",
@@ -127,7 +128,7 @@ def _shares(row: Row, line: int) -> list[Span]:
                     value=value * 100,
                     high=value * 100,
                     tone=one.resource,
-                    text=f"{value * 100:.3g} %",
+                    text=format_percent(value, digits=3),
                     source=f"{row.evidence.basis}, {row.placement.clock}; measured",
                 )
             )
@@ -154,7 +155,7 @@ def describe_waterfall(result: StudyResult, views: Sequence[CaptureView]) -> Fig
                     high=before + seconds,
                     tone=_TONES.get(name, "unknown"),
                     text=format_time(seconds),
-                    share=f"{seconds / view.total_s * 100:.2g} %",
+                    share=format_percent(seconds / view.total_s),
                     source=words,
                 )
             )

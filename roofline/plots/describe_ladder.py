@@ -8,7 +8,7 @@ from roofline.plots.figure import Axis, Figure, Span
 from roofline.plots.roofs import limits
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
-from roofline.units import format_time
+from roofline.units import format_percent, format_time
 
 __all__ = ["describe_ladder"]
 
@@ -60,11 +60,5 @@ def _config(row: Row, result: StudyResult) -> str:
 
 
 def _share(low_s: float, high_s: float, total_s: float) -> str:
-    low, high = (_percent(value / total_s) for value in (low_s, high_s))
-    return f"{low} %" if low == high else f"{low} to {high} %"
-
-
-def _percent(share: float) -> str:
-    if share < 1e-4:
-        return "<0.01"
-    return f"{share * 100:.0f}" if share >= 0.995 else f"{share * 100:.2g}"
+    low, high = (format_percent(value / total_s) for value in (low_s, high_s))
+    return low if low == high else f"{low.removesuffix(' %')} to {high}"

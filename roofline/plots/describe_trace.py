@@ -13,7 +13,7 @@ from roofline.plots.labels import shorten
 from roofline.plots.roofs import limits
 from roofline.study.evaluate import StudyResult
 from roofline.study.traced import ALL, Operator, TraceView
-from roofline.units import format_rate, format_time
+from roofline.units import format_percent, format_rate, format_time
 
 __all__ = ["describe_operators", "trace_figures"]
 
@@ -101,7 +101,7 @@ def _spans(one: Operator, row: int, total: float, *, launched: bool) -> Iterator
             high=value,
             tone=tone,
             text=format_time(value),
-            share="" if share is None else f"{share * 100:.2g} %",
+            share="" if share is None else format_percent(share),
             source=f"{what}, overlaps once (trace; measured)",
         )
         row += 1

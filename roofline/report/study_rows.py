@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from roofline.plots.describe import shown_rows
 from roofline.study.rows import Row
+from roofline.units import format_percent
 
 __all__ = ["distinct_rows", "percent", "some_rows"]
 
@@ -24,8 +25,4 @@ def some_rows(rows: Sequence[Row]) -> Sequence[Row]:
 
 def percent(share: float | None) -> str:
     """Return a fraction in percent, two digits; below a millionth only that it is."""
-    if share is None:
-        return "unknown"
-    if 0 < share < 1e-6:
-        return "<0.0001 %"
-    return f"{share * 100:.0f} %" if share >= 0.995 else f"{share * 100:.2g} %"
+    return format_percent(share)

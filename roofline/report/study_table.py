@@ -12,7 +12,7 @@ from roofline.study.check import Remark
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
 from roofline.study.study import Study
-from roofline.units import format_rate, format_time
+from roofline.units import format_percent, format_rate, format_time
 
 __all__ = ["VALUES", "check_text", "list_blocks", "table_blocks", "table_record"]
 
@@ -83,7 +83,7 @@ def _cells(cells: Sequence[Row | None], value: str) -> list[str]:
     show: dict[str, Callable[[Row], str]] = {
         "time": lambda row: format_time(row.time_s) + ("*" if row is _fastest(cells) else " "),
         "speedup": lambda row: _times(_speedup(row, cells)),
-        "bound": lambda row: f"{(row.placement.bound_fraction or 0) * 100:.2g} %",
+        "bound": lambda row: format_percent(row.placement.bound_fraction),
         "bandwidth": lambda row: format_rate(
             row.placement.bytes_per_s(row.placement.byte_kind), "B/s"
         ),

@@ -10,7 +10,7 @@ from roofline.report.blocks import Block, Bullets, Heading, Paragraph, Table
 from roofline.report.study_rows import distinct_rows, percent, some_rows
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
-from roofline.units import format_count, format_time
+from roofline.units import format_count, format_number, format_time
 
 __all__ = ["operators", "sides", "work"]
 
@@ -51,8 +51,8 @@ def _side(row: Row) -> str:
     intensity = placement.intensity(placement.byte_kind) or 0.0
     bound = "memory" if intensity < ridge else "compute"
     return (
-        f"{words}; on the usual Tensor roof ({ridge:.0f} FLOP/B) its {intensity:.2g} FLOP/B "
-        f"would look {bound}-bound, but no work of it runs there"
+        f"{words}; on the usual Tensor roof ({format_number(ridge)} FLOP/B) its "
+        f"{format_number(intensity)} FLOP/B would look {bound}-bound, but no work of it runs there"
     )
 
 
@@ -72,8 +72,8 @@ def _pair(pair: Pair, *, headline: bool) -> tuple[str, ...]:
         pair.compute.name + (" (headline)" if headline else ""),
         pair.memory.name,
         pair.memory.kind,
-        f"{pair.intensity:.3g} {unit}/B",
-        f"{pair.ridge:.3g} {unit}/B",
+        f"{format_number(pair.intensity)} {unit}/B",
+        f"{format_number(pair.ridge)} {unit}/B",
         pair.side,
         percent(pair.fraction),
     )

@@ -12,7 +12,7 @@ from roofline.report.study_rows import percent
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
 from roofline.study.traced import ALL, Operator, TraceView
-from roofline.units import format_count, format_rate, format_time
+from roofline.units import format_count, format_number, format_rate, format_time
 
 __all__ = ["operator_tables", "trace_summary"]
 
@@ -147,7 +147,7 @@ def _operator(one: Operator, rows: dict[tuple[str, str], Row]) -> tuple[str, ...
         *head,
         format_count(placement.flops),
         format_count(row.work.minimal_bytes),
-        "" if intensity is None else f"{intensity:.3g}",
+        "" if intensity is None else format_number(intensity),
         "" if rate is None else format_rate(rate, "B/s"),
         percent(placement.bound_fraction),
         _label(one.window),

@@ -18,6 +18,7 @@ from roofline.analysis.verdict import decide
 from roofline.captures.capture import Capture
 from roofline.captures.hardware import hardware_of
 from roofline.clocks import Clock
+from roofline.engines import resource_title
 from roofline.errors import CaptureError, WorkError
 from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
@@ -75,7 +76,7 @@ def capture_row(
         variant=variant,
         measurement=Measurement(
             variant=variant.name,
-            config=config or Config(params=(), dtype=dtype),
+            config=config or Config(params=(), dtype=dtype, mixed=_mixed(work) if dtype else ()),
             time_s=evidence.time_s,
             clock=Clock(key=evidence.clock, profiled=True),
             source=source,
@@ -136,6 +137,12 @@ def _work(capture: Capture) -> tuple[Work, tuple[str, ...]]:
     return with_measured(work, capture), tuple(notes)
 
 
+def _mixed(work: Work) -> tuple[str, ...]:
+    """Return the dtypes the Tensor engine multiplied next to the main one, the most FLOP first."""
+    flops = work.tensor_flops
+    return tuple(sorted(flops.keys() - {work.dtype}, key=lambda dtype: -flops[dtype]))
+
+
 def _assume(work: Work, dtype: str) -> Work:
     """Return a work of unknown dtypes as if they were ``dtype``."""
     ops = tuple(
@@ -182,9 +189,9 @@ def _rungs(
     steps += [
         _rung(
             "busy",
-            f"{one.resource} working",
+            f"{resource_title(one.resource)} working",
             one.busy * evidence.time_s,
-            f"{one.resource} at work in the window",
+            f"{resource_title(one.resource)} at work in the window",
         )
         for one in evidence.resources
         if one.busy

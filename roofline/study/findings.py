@@ -11,7 +11,7 @@ from roofline.analysis.checks import Checks
 from roofline.analysis.finding import Finding
 from roofline.hardware.model import Hardware
 from roofline.study.rows import Row
-from roofline.units import format_count, format_si, format_time
+from roofline.units import format_count, format_percent, format_si, format_time
 
 __all__ = ["STUDY_CHECKS", "Rows", "launch_spread", "study_findings"]
 
@@ -88,7 +88,7 @@ def _launches_of(rows: Sequence[Row], hardware: Hardware) -> Iterator[Finding]:
                 f"{format_time(per_launch)} a launch in {many.variant.name} against "
                 f"{' and '.join(format_time(row.time_s) for row in single)} for one; "
                 f"{format_count(fewer)} B fewer are {format_time(fewer / rate)} at "
-                f"{format_si(rate, 'B/s')}, {_percent(by_bytes)} of the "
+                f"{format_si(rate, 'B/s')}, {format_percent(by_bytes)} of the "
                 f"{format_time(saved)} saved"
             ),
             remedy=(
@@ -223,7 +223,3 @@ def _engine_stake(row: Row) -> float | None:
     rung = row.rung("engines")
     filled = row.work.params["rows"] / row.placement.hardware.partitions
     return None if rung is None else rung.high_s * (1 - filled)
-
-
-def _percent(share: float) -> str:
-    return f"{share:.2g} %" if share == 0 else f"{share * 100:.2g} %"

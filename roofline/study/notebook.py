@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from roofline.study.rows import Row
-from roofline.units import format_time
+from roofline.units import format_number, format_percent, format_time
 
 __all__ = ["rows_html"]
 
@@ -26,8 +26,8 @@ def rows_html(title: str, hardware: str, rows: Sequence[Row]) -> str:
             format_time(row.time_s),
             row.placement.clock,
             row.verdict.label + (" (weak)" if row.verdict.weak else ""),
-            "unknown" if share is None else f"{share * 100:.3g} %",
-            "unknown" if headroom is None else f"{headroom:.3g}x",
+            format_percent(share, digits=3),
+            f"{format_number(headroom)}{'' if headroom is None else 'x'}",
         )
         body = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
         lines.append(f'<tr title="{escape(row.verdict.explanation)}">{body}</tr>')

@@ -24,10 +24,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """One shape (parameters of the operator) and dtype of a study."""
+    """One shape (parameters of the operator) and dtype of a study.
+
+    ``mixed`` are further dtypes a capture shows next to its main one.
+    """
 
     params: tuple[tuple[str, int], ...]
     dtype: str
+    mixed: tuple[str, ...] = ()
 
     @property
     def shape(self) -> dict[str, int]:
@@ -37,7 +41,8 @@ class Config:
     @property
     def key(self) -> str:
         """For example ``4x512 bf16``."""
-        return f"{'x'.join(str(value) for _, value in self.params)} {self.dtype}".strip()
+        shape = "x".join(str(value) for _, value in self.params)
+        return f"{shape} {'+'.join((self.dtype, *self.mixed))}".strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,10 +100,10 @@ def test_the_headline_is_the_engine_that_works_and_the_memory_that_binds() -> No
 
 def test_a_side_that_depends_on_the_mode_says_so() -> None:
     words = place(rmsnorm(2048, 4096), TRN2).side_words
-    assert words.startswith("at 0.5 passes/B on the compute side of Vector 1x (ridge 0.34)")
+    assert words.startswith("at 0.5 passes/B on the compute side of Vector 1x (ridge 0.343)")
     assert "on the memory side of Vector 2x" in words
     square = place(matmul(4096, 4096, 4096), TRN2)
-    assert square.side_words == "on the compute side of every roof pair at 1.37e+03 FLOP/B"
+    assert square.side_words == "on the compute side of every roof pair at 1,365 FLOP/B"
 
 
 def test_a_mixed_kernel_stands_by_the_engine_whose_own_work_takes_longest() -> None:

@@ -45,7 +45,7 @@ def test_a_summary_is_judged_and_reported(
 ) -> None:
     out = tmp_path / "out"
     assert run("report", str(summary), "--hw", "trn2", "-o", str(out)) == 0
-    assert "scalar is the limit: 0.95 of the window busy" in capsys.readouterr().out.replace(
+    assert "Scalar is the limit: 0.95 of the window busy" in capsys.readouterr().out.replace(
         "\n  ", " "
     )
     data = json.loads((out / "report.json").read_text("utf-8"))
