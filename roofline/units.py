@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 from typing import Final
 
 from roofline.errors import UnitError
@@ -25,15 +26,18 @@ __all__ = [
 
 _DECIMAL: Final = ("", "k", "M", "G", "T", "P", "E")
 _PREFIX: Final = {
-    "f": 1e-15,
-    "p": 1e-12,
-    "n": 1e-9,
-    "u": 1e-6,
-    "µ": 1e-6,
-    "μ": 1e-6,
-    "m": 1e-3,
-    **{prefix: 1000.0**power for power, prefix in enumerate(_DECIMAL)},
-    **{f"{prefix}i": 1024.0**power for power, prefix in enumerate(("K", "M", "G", "T", "P"), 1)},
+    "f": Decimal("1e-15"),
+    "p": Decimal("1e-12"),
+    "n": Decimal("1e-9"),
+    "u": Decimal("1e-6"),
+    "µ": Decimal("1e-6"),
+    "μ": Decimal("1e-6"),
+    "m": Decimal("1e-3"),
+    **{prefix: Decimal(1000) ** power for power, prefix in enumerate(_DECIMAL)},
+    **{
+        f"{prefix}i": Decimal(1024) ** power
+        for power, prefix in enumerate(("K", "M", "G", "T", "P"), 1)
+    },
 }
 _BASE: Final = ("FLOP/s", "FLOP/B", "FLOP", "element/s", "B/s", "B", "s", "Hz", "1")
 _NUMBER: Final = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*$")
@@ -55,7 +59,7 @@ def parse_quantity(text: str, unit: str) -> float:
     match = _NUMBER.match(text)
     if match is None:
         raise UnitError(f"not a number with a unit: {text!r} (expected for example '1.5 {unit}')")
-    value, written = float(match[1].replace("_", "")), match[2]
+    value, written = Decimal(match[1].replace("_", "")), match[2]
     if not written and unit != "1":
         raise UnitError(f"{text!r} has no unit; write it out, for example '{text.strip()} {unit}'")
     if not written.endswith(unit if unit != "1" else ""):
@@ -64,9 +68,12 @@ def parse_quantity(text: str, unit: str) -> float:
     scale = _PREFIX.get(prefix)
     if scale is None:
         raise UnitError(f"{text!r}: unknown prefix {prefix!r} before {unit}")
-    if not math.isfinite(value * scale):
+    found = float(
+        value * scale
+    )  # decimal until here: 33us is the number 3.3e-05, not its neighbour
+    if not math.isfinite(found):
         raise UnitError(f"not a finite number: {text!r}")
-    return value * scale
+    return found
 
 
 def parse_time(text: str) -> float:
