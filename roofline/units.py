@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal
+from decimal import Decimal, Overflow
 from typing import Final
 
 from roofline.errors import UnitError
@@ -68,9 +68,10 @@ def parse_quantity(text: str, unit: str) -> float:
     scale = _PREFIX.get(prefix)
     if scale is None:
         raise UnitError(f"{text!r}: unknown prefix {prefix!r} before {unit}")
-    found = float(
-        value * scale
-    )  # decimal until here: 33us is the number 3.3e-05, not its neighbour
+    try:
+        found = float(value * scale)  # decimal until here: 33us is 3.3e-05, not its neighbour
+    except Overflow:
+        found = math.inf
     if not math.isfinite(found):
         raise UnitError(f"not a finite number: {text!r}")
     return found
