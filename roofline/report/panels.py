@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from roofline.hardware.model import Hardware
@@ -40,6 +40,8 @@ def panel_of(figure: Figure, hardware: Hardware | None = None) -> Panel:
         return _spans(figure)
     from roofline.plots.page.plane import plane_model
 
+    # the shortest time is the smallest mark: drawn last, no larger one hides it
+    figure = replace(figure, points=tuple(sorted(figure.points, key=lambda one: -one.time_s)))
     unit = {"FLOP/B": "FLOP", "pass/B": "pass"}.get(figure.x.unit, "")
     roofs: tuple[Line, ...] = ()
     if hardware is not None and unit:

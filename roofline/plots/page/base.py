@@ -19,7 +19,7 @@ FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans
 
 # ticks in SI prefixes, and one text for axes of every unit
 _TICKS = """
-    if (tick === 0) return '0' + suffix
+    if (tick === 0) return '0 ' + suffix
     const power = Math.floor(Math.log10(Math.abs(tick)) + 1e-9)
     const step = Math.max(-5, Math.min(6, Math.floor(power / 3)))
     const prefix = ['f', 'p', 'n', 'µ', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'][step + 5]

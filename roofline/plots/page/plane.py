@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["plane_model"]
 
 _DASHES = {"theoretical": "solid", "sustained": "dashed", "measured": "dotted", "vendor": "dashdot"}
-_SMALL, _LARGE = 7.0, 20.0  # px of the shortest and the longest time
+_SMALL, _LARGE = 10.0, 22.0  # px of the shortest and the longest time
 _PLAIN = 9.0  # px where times are not known or all alike
+_LABEL = ("x", "y", "text", "colour", "paper", "dx", "dy")
 _LONGEST = 60  # characters of a label; hover and tables hold the whole name
 
 
@@ -30,7 +31,7 @@ def plane_model(figure: Figure, roofs: Sequence[Line] = ()) -> Plot:
     logarithmic scale of area.
     """
     from bokeh.core.properties import value
-    from bokeh.models import ColumnDataSource
+    from bokeh.models import ColumnDataSource, Text
 
     if figure.y is None:
         raise QueryError(f"figure {figure.key!r} has no vertical axis")
@@ -54,12 +55,13 @@ def plane_model(figure: Figure, roofs: Sequence[Line] = ()) -> Plot:
         nonselection_fill_alpha="alpha", nonselection_line_alpha="alpha",
         selection_fill_alpha="alpha", selection_line_alpha="alpha",
     )  # fmt: skip
-    empty: dict[str, list[Any]] = {name: [] for name in ("x", "y", "text", "colour", "dx", "dy")}
-    plot.text(
+    empty: dict[str, list[Any]] = {name: [] for name in _LABEL}
+    glyph = Text(
         x="x", y="y", text="text", text_color="colour", x_offset="dx", y_offset="dy",
         text_font_size="12px", text_font=value(FONT), text_baseline="middle",
-        source=ColumnDataSource(empty, name="labels"),
+        background_fill_color="paper",
     )  # fmt: skip
+    plot.add_glyph(ColumnDataSource(empty, name="labels"), glyph)
     add_hover(plot, points, drawn, select=points)
     return plot
 
@@ -117,7 +119,7 @@ def _points(points: Sequence[Point]) -> dict[str, list[Any]]:
         ],
         "tone": [point.tone for point in points],
         "fill": [colour("paper") if point.hollow else colour(point.tone) for point in points],
-        "edge": [colour(point.tone) for point in points],
+        "edge": [colour(point.tone) if point.hollow else colour("paper") for point in points],
         "alpha": [1.0] * len(points),
     }
 

@@ -162,7 +162,7 @@
         x: all.x.map((x, at) => this.shown(at) ? x : NaN),
         alpha: all.group.map((group) => this.faded(group) ? 0.12 : 1),
         fill: all.tone.map((name, at) => all.hollow[at] && !this.basis ? tone('paper') : tone(name)),
-        edge: all.tone.map(tone),
+        edge: all.tone.map((name, at) => all.hollow[at] && !this.basis ? tone(name) : tone('paper')),
       }
       const known = new Set(this.groups)
       lines.data = {
@@ -227,7 +227,8 @@
         const part = flip ? 1 - v / length : v / length
         return log ? range.start * Math.pow(range.end / range.start, part) : range.start + part * (range.end - range.start)
       }
-      const boxes = []
+      const boxes = [] // everything drawn; hard: what no label may cover
+      const hard = []
       const lie = (x0, y0, x1, y1) => {
         const steps = Math.max(2, Math.ceil(Math.hypot(x1 - x0, y1 - y0) / 7))
         for (let i = 0; i <= steps; i++) {
@@ -249,7 +250,8 @@
         const [x, y] = [sx(all.x[at]), sy(this.points.data.y[at])]
         if (!(x >= 0 && x <= width && y >= 0 && y <= height)) continue
         const half = all.size[at] / 2 + 1
-        boxes.push([x - half, y - half, x + half, y + half])
+        hard.push([x - half, y - half, x + half, y + half])
+        boxes.push(hard.at(-1))
         const text = all.label[at]
         if (text && !this.faded(all.group[at])) anchors.push([x, y, half, text, tone(all.tone[at])])
       }
@@ -263,15 +265,17 @@
       }
       const pen = this.pen = this.pen || document.createElement('canvas').getContext('2d')
       pen.font = '12px ' + getComputedStyle(document.body).fontFamily
-      const out = {x: [], y: [], text: [], colour: [], dx: [], dy: []}
-      const free = (box) => box[0] >= 2 && box[1] >= 2 && box[2] <= width - 2 && box[3] <= height - 2 &&
-        !boxes.some((one) => box[0] < one[2] && one[0] < box[2] && box[1] < one[3] && one[1] < box[3])
+      const out = {x: [], y: [], text: [], colour: [], paper: [], dx: [], dy: []}
+      const free = (box, among = boxes) => box[0] >= 2 && box[1] >= 2 && box[2] <= width - 2 && box[3] <= height - 2 &&
+        !among.some((one) => box[0] < one[2] && one[0] < box[2] && box[1] < one[3] && one[1] < box[3])
       const put = (box, text, colour) => {
-        boxes.push([box[0] - 2, box[1] - 1, box[2] + 2, box[3] + 1])
+        hard.push([box[0] - 2, box[1] - 1, box[2] + 2, box[3] + 1])
+        boxes.push(hard.at(-1))
         out.x.push(back(box[0], plot.x_range, width, plot.x_scale.type === 'LogScale', false))
         out.y.push(back((box[1] + box[3]) / 2, plot.y_range, height, plot.y_scale.type === 'LogScale', true))
         out.text.push(text)
         out.colour.push(colour)
+        out.paper.push(tone('paper'))
         out.dx.push(0)
         out.dy.push(0)
       }
@@ -292,18 +296,18 @@
         const names = [name, ...rest]
         const left = Math.max(2, sx(Math.min(...members.map((at) => this.allRoofs.x0[at]))))
         const colour = tone(roofs.data.tone[members[0]])
-        let done = false
-        for (let count = names.length; count && !done; count--) {
-          const more = count < members.length ? ', …' : ''
-          const text = names.slice(0, count).join(', ') + more + (rate ? `  ${rate}` : '')
+        const texts = names.map((_, at) => names.slice(0, names.length - at)).map((some) =>
+          some.join(', ') + (some.length < members.length ? ', …' : '') + (rate ? `  ${rate}` : ''))
+        const along = (text, tops, among) => {
           const wide = pen.measureText(text).width
-          for (let x = width - wide - 4; x >= left && !done; x -= 12) {
-            for (const top of [y - TALL - 3, y + 3]) {
-              const box = [x, top, x + wide, top + TALL]
-              if (free(box)) { put(box, text, colour); done = true; break }
-            }
+          for (let x = width - wide - 4; x >= left; x -= 12) {
+            const box = tops.map((top) => [x, top, x + wide, top + TALL]).find((one) => free(one, among))
+            if (box) { put(box, text, colour); return true }
           }
+          return false
         }
+        // beside the roof where there is room, else on it, as on the contour of a map
+        texts.some((text) => along(text, [y - TALL - 3, y + 3], boxes)) || along(texts.at(-1), [y - TALL / 2], hard)
       }
       const fit = (text) => {
         let short = text
