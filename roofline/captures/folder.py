@@ -17,6 +17,7 @@ __all__ = [
     "Folder",
     "Group",
     "Member",
+    "executions",
     "is_folder",
     "one_each",
     "open_captures",
@@ -203,17 +204,23 @@ def _uuid(capture: Capture) -> str:
     return str(joined.get("uuid") or capture.metadata.get("uuid") or "")
 
 
-def one_each(captures: Sequence[Capture]) -> tuple[Capture, ...]:
-    """Return one capture an execution: a raw trace before what the vendor's tool made of it.
+def executions(captures: Sequence[Capture]) -> tuple[tuple[Capture, ...], ...]:
+    """Return captures by execution: a raw trace before what the vendor's tool made of it.
 
     Files of one name in one folder are of one execution.
     """
-    found: dict[Path, Capture] = {}
+    found: dict[Path, list[Capture]] = {}
     for capture in captures:
-        key = capture.path.parent / _stem(capture.path)
-        if key not in found or capture.format == "ntff":
-            found[key] = capture
-    return tuple(found.values())
+        found.setdefault(capture.path.parent / _stem(capture.path), []).append(capture)
+    return tuple(
+        tuple(sorted(group, key=lambda capture: capture.format != "ntff"))
+        for group in found.values()
+    )
+
+
+def one_each(captures: Sequence[Capture]) -> tuple[Capture, ...]:
+    """Return one capture an execution: the raw trace where there is one."""
+    return tuple(group[0] for group in executions(captures))
 
 
 def program_name(root: Path, capture: Capture) -> str:

@@ -20,7 +20,7 @@ def echo(message: Any, **how: Any) -> None:
 
 
 def width() -> int:
-    """Return the columns to write for: those of the terminal up to 120, else 80."""
+    """Return the columns to write for: those of the terminal, else 80."""
     import shutil
 
-    return max(40, min(120, shutil.get_terminal_size((80, 24)).columns))
+    return max(40, shutil.get_terminal_size((80, 24)).columns)

@@ -9,28 +9,13 @@ from typing import Final
 from roofline.engines import ELEMENT_ENGINES, VENDOR_NAMES
 from roofline.hardware.describe import ceiling_or_none, list_hardware
 from roofline.hardware.model import Hardware
-from roofline.hardware.roof import ROOF_KINDS, Roof
-from roofline.quantity import Quantity
+from roofline.hardware.roof import ROOF_KINDS
+from roofline.hardware.sheets import FIXED, Sheet, Sources, setting, sheets
 from roofline.units import format_si
 
 __all__ = ["show", "show_list", "show_values"]
 
 WIDTH: Final = 80
-
-_FIXED: Final = (
-    ("start of a run, to the kernel body", "overheads.start.to_body_s"),
-    ("start of a run, to the first byte", "overheads.start.to_first_byte_s"),
-    ("end of a run", "overheads.tear_down.duration_s"),
-    ("first execution, once", "overheads.first_execution.extra_s"),
-    ("launch floor, device_execution", "overheads.launch.device_execution.floor_s"),
-    ("launch floor, device_total", "overheads.launch.device_total.floor_s"),
-    ("launch floor, framework_window", "overheads.launch.framework_window.floor_s"),
-    ("DMA fixed cost, static", "dma.fixed.static.total_s"),
-    ("DMA fixed cost, software dynamic", "dma.fixed.software.total_s"),
-    ("DMA fixed cost, hardware dynamic", "dma.fixed.hardware.total_s"),
-    ("engine to engine", "overheads.hop.any.latency_s"),
-    ("activation table load", "overheads.table_load.duration_s"),
-)
 
 
 def show_list() -> str:
@@ -56,24 +41,36 @@ def show_list() -> str:
 
 
 def show(hardware: Hardware) -> str:
-    """Return the card of a model: roofs with kind and source, ridges, modes, fixed times."""
-    sources = _Sources()
+    """Return the card of a model: engines, memories and roofs with kind and source, fixed times."""
+    sources = Sources()
+    engines, engine_roofs, memories, dma, memory_roofs, fixed = (
+        _sheet(sheet) for sheet in sheets(hardware, sources)
+    )
     lines = [
-        *_head(hardware),
+        *setting(hardware),
         *textwrap.wrap(f"Instances: {', '.join(hardware.instances) or 'none named'}", WIDTH),
         "",
-        *_roof_table(hardware, sources),
+        *engines,
+        "",
+        *engine_roofs,
+        "",
+        *memories,
+        "",
+        *dma,
+        "",
+        *memory_roofs,
+        *_chip(hardware),
         "",
         *_ridge_table(hardware),
         "",
         *_mode_table(hardware, sources),
         "",
-        *_fixed_table(hardware, sources),
+        *fixed,
         "",
         *_notes(hardware),
         "",
         "Sources",
-        *sources.lines(),
+        *_listed(sources),
     ]
     return "\n".join(lines)
 
@@ -93,61 +90,30 @@ def show_values(hardware: Hardware) -> str:
     return "\n".join(_table(rows, "lrlll"))
 
 
-def _head(hardware: Hardware) -> tuple[str, str]:
-    neighbours = "busy" if hardware.neighbours_busy else "idle"
-    working = f"{hardware.working_cores} working, neighbours {neighbours}"
-    cores = f"{hardware.cores_per_chip} cores of generation {hardware.generation}"
-    return (
-        f"{hardware.name}: {hardware.chip}, {cores}",
-        f"Seen from one {hardware.scope}: LNC {hardware.lnc}, {working}",
-    )
+def _sheet(sheet: Sheet) -> list[str]:
+    rows = [sheet.columns, *((f"  {row[0]}", *row[1:]) for row in sheet.rows)]
+    sides = ("r" if index in sheet.numeric else "l" for index in range(len(sheet.columns)))
+    lines = _table(rows, "".join(sides))
+    return [*lines, f"  {sheet.note}"] if sheet.note else lines
 
 
-class _Sources:
-    """Numbered sources, in the order they are first cited."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-
-    def cite(self, source: str) -> str:
-        return str(self.numbers.setdefault(source, len(self.numbers) + 1))
-
-    def lines(self) -> list[str]:
-        return [
-            line
-            for source, number in self.numbers.items()
-            for line in textwrap.wrap(
-                source, WIDTH, initial_indent=f"{number:>4}  ", subsequent_indent=" " * 6
-            )
-        ]
-
-
-def _roof_table(hardware: Hardware, sources: _Sources) -> list[str]:
-    rows = [("Roof", "value", "kind", "known as", "spread", "src")]
-    starred = False
-    for roof in hardware.roofs():
-        star = "*" if roof.scope == "core" != hardware.scope else ""
-        starred |= bool(star)
-        unit = roof.unit.replace("element", "elem")
-        rows.append(
-            (
-                f"  {roof.name.replace(f' {roof.kind}', '')}{star}",
-                format_si(roof.value, unit, digits=4),
-                roof.kind,
-                roof.quality,
-                _spread(roof, ""),
-                sources.cite(roof.source),
-            )
+def _listed(sources: Sources) -> list[str]:
+    return [
+        line
+        for source, number in sources.numbers.items()
+        for line in textwrap.wrap(
+            source, WIDTH, initial_indent=f"{number:>4}  ", subsequent_indent=" " * 6
         )
-    lines = _table(rows, "lrlllr")
-    if starred:
-        lines.append("  * one core, whatever the LNC")
+    ]
+
+
+def _chip(hardware: Hardware) -> list[str]:
     chip = ", ".join(
         f"{roof.name} {format_si(roof.value, roof.unit, digits=4)}"
         for roof in hardware.chip_roofs()
         if roof.dtype in ("", "bf16")
     )
-    return [*lines, *textwrap.wrap(f"Whole chip: {chip}.", WIDTH)]
+    return textwrap.wrap(f"Whole chip: {chip}.", WIDTH)
 
 
 def _ridge_table(hardware: Hardware) -> list[str]:
@@ -175,7 +141,7 @@ def _ridge_table(hardware: Hardware) -> list[str]:
     return lines
 
 
-def _mode_table(hardware: Hardware, sources: _Sources) -> list[str]:
+def _mode_table(hardware: Hardware, sources: Sources) -> list[str]:
     lines = ["Elements per lane and cycle, and the instructions that reach them"]
     for engine in ELEMENT_ENGINES:
         for rule in hardware.modes:
@@ -200,42 +166,16 @@ def _mode_table(hardware: Hardware, sources: _Sources) -> list[str]:
     return lines
 
 
-def _fixed_table(hardware: Hardware, sources: _Sources) -> list[str]:
-    rows = [("Fixed times", "value", "known as", "spread", "src")]
-    for label, path in _FIXED:
-        number = hardware.values.get(path)
-        if number is None:
-            rows.append((f"  {label}", "unknown", "", "", ""))
-            continue
-        rows.append(
-            (
-                f"  {label}",
-                format_si(number.value, number.unit),
-                number.quality,
-                _spread(number, number.unit),
-                sources.cite(number.source),
-            )
-        )
-    return _table(rows, "lrllr")
-
-
 def _notes(hardware: Hardware) -> list[str]:
     noted = [(roof.name, roof.note) for roof in hardware.roofs()]
     noted += [
-        (label, hardware.values[path].note) for label, path in _FIXED if path in hardware.values
+        (label, hardware.values[path].note) for label, path in FIXED if path in hardware.values
     ]
     texts: dict[str, str] = {}
     for name, note in noted:
         if note:
             texts.setdefault(note, name)
     return ["Notes", *_indented(f"{name}: {note}" for note, name in texts.items())]
-
-
-def _spread(number: Quantity | Roof, unit: str) -> str:
-    if number.low is None and number.high is None:
-        return ""
-    bounds = (number.value if bound is None else bound for bound in (number.low, number.high))
-    return "..".join(format_si(bound, unit).replace(" ", "") for bound in bounds)
 
 
 def _table(rows: Sequence[Sequence[str]], align: str) -> list[str]:

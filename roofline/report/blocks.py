@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Block", "Bullets", "Entries", "FigureBlock", "Heading", "Paragraph", "Table"]
+__all__ = ["Block", "Bullets", "Entries", "Entry", "FigureBlock", "Heading", "Paragraph", "Table"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,13 +30,6 @@ class Bullets:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entries:
-    """A numbered list; each entry is a title and named lines, as (name, text)."""
-
-    items: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """A table of texts. Columns in ``numeric`` are set right-aligned; ``note`` stands below."""
 
@@ -44,6 +37,22 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     numeric: frozenset[int] = frozenset()
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A title and named lines, as (name, text); ``each`` is what the lines sum up, row by row."""
+
+    title: str
+    lines: tuple[tuple[str, str], ...]
+    each: Table | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entries:
+    """A numbered list of entries. A terminal leaves out what they sum up."""
+
+    items: tuple[Entry, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

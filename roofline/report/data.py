@@ -92,6 +92,7 @@ def study_json(result: StudyResult) -> dict[str, Any]:
             for key, one in study.sources.items()
         },
         "notes": list(study.notes),
+        "same_execution": {shown: list(other) for shown, other in result.same_execution.items()},
         **more,
     }
 

@@ -106,7 +106,10 @@ def _sections(blocks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def _rests(blocks: Sequence[dict[str, Any]]) -> list[list[tuple[str, ...]]]:
     """Number the tables, and return the rows of each that are not in the page as HTML."""
     rests: list[list[tuple[str, ...]]] = []
-    for block in blocks:
+    inside = (
+        entry["each"] for one in blocks if one["kind"] == "Entries" for entry in one["entries"]
+    )
+    for block in (*blocks, *filter(None, inside)):
         if block["kind"] == "Table":
             block["number"] = len(rests)
             rests.append(block.pop("rest"))
@@ -122,8 +125,20 @@ def _plain(
             return {"kind": kind, "text": block.text, "level": block.level}
         case Paragraph():
             return {"kind": kind, "text": block.text}
-        case Bullets() | Entries():
+        case Bullets():
             return {"kind": kind, "entries": block.items}
+        case Entries():
+            return {
+                "kind": kind,
+                "entries": [
+                    {
+                        "title": entry.title,
+                        "lines": entry.lines,
+                        "each": _plain(entry.each, panels, images) if entry.each else None,
+                    }
+                    for entry in block.items
+                ],
+            }
         case FigureBlock():
             if block.stem in panels:
                 return {"kind": "Panel", "alt": block.alt, "panel": panels[block.stem]}

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from roofline.report.blocks import Block, Bullets, Entries, FigureBlock, Heading, Paragraph, Table
+from roofline.report.blocks import (
+    Block,
+    Bullets,
+    Entries,
+    Entry,
+    FigureBlock,
+    Heading,
+    Paragraph,
+    Table,
+)
 
 __all__ = ["to_markdown"]
 
@@ -26,14 +35,23 @@ def _block(block: Block) -> str:
             return "\n".join(f"- {_text(item)}" for item in block.items)
         case Entries():
             return "\n".join(
-                f"{number}. **{_text(title)}**"
-                + "".join(f"\n   - {_text(name)}: {_text(text)}" for name, text in lines)
-                for number, (title, lines) in enumerate(block.items, 1)
+                _entry(f"{number}. ", entry) for number, entry in enumerate(block.items, 1)
             )
         case FigureBlock():
             return f"![{_text(block.alt)}]({block.stem}.svg)"
         case Table():
             return _table(block)
+
+
+def _entry(number: str, entry: Entry) -> str:
+    """Return an item of a numbered list, with what it sums up as a table inside it."""
+    inside = " " * len(number)
+    lines = [f"{number}**{_text(entry.title)}**"]
+    lines += [f"{inside}- {_text(name)}: {_text(text)}" for name, text in entry.lines]
+    if entry.each is not None:
+        rows = [f"{inside}{line}".rstrip() for line in _table(entry.each).splitlines()]
+        lines += ["", *rows, ""]
+    return "\n".join(lines)
 
 
 def _table(table: Table) -> str:

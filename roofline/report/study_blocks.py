@@ -3,42 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
-from roofline.analysis.finding import Finding
-from roofline.clocks import CLOCK_LABELS
 from roofline.plots.describe import shown_rows
-from roofline.report.blocks import Block, Bullets, Entries, FigureBlock, Heading, Paragraph, Table
-from roofline.report.study_context import onset, other_hardware, provenance, roofs_used
+from roofline.report.blocks import Block, Bullets, FigureBlock, Heading, Paragraph, Table
+from roofline.report.hardware_card import hardware_card
+from roofline.report.study_context import onset, other_hardware, provenance
+from roofline.report.study_findings import findings, top_findings
 from roofline.report.study_quality import data_quality
-from roofline.report.study_rows import percent, some_rows
 from roofline.report.study_untimed import untimed_blocks
+from roofline.report.study_verdicts import verdicts
 from roofline.report.study_work import operators, sides, work
 from roofline.report.trace_blocks import operator_tables, trace_summary
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
 from roofline.units import format_rate, format_time
 
-__all__ = ["one_sentence", "study_blocks", "summary_blocks"]
+__all__ = ["study_blocks", "summary_blocks"]
+
+_NAMED: Final = 3  # of all rows that are named where the same is said of them
 
 
 def study_blocks(result: StudyResult) -> list[Block]:
-    """Return the whole report; where nothing is placed it ends with the figures."""
-    if not result.rows:
-        return [*summary_blocks(result), *_figures(), *operator_tables(result), *provenance(result)]
+    """Return the whole report: verdicts, figures, findings, tables, quality, sources.
+
+    Where nothing is placed there are no tables about times.
+    """
     return [
-        *summary_blocks(result),
+        *_headline(result),
+        *top_findings(result),
         *_figures(),
+        *findings(result),
+        *untimed_blocks(result),
         *operator_tables(result),
-        *_time(result),
-        *sides(result),
-        *work(result),
-        *operators(result),
-        *onset(result),
-        *other_hardware(result),
-        *data_quality(result),
-        *roofs_used(result),
+        *(_tables(result) if result.rows else ()),
         *provenance(result),
     ]
+
+
+def _tables(result: StudyResult) -> Iterator[Block]:
+    yield from _time(result)
+    yield from sides(result)
+    yield from work(result)
+    yield from operators(result)
+    yield from onset(result)
+    yield from other_hardware(result)
+    yield from data_quality(result)
+    yield from hardware_card(result.hardware)
 
 
 def _figures() -> tuple[Block, ...]:
@@ -65,50 +76,16 @@ def _figures() -> tuple[Block, ...]:
 
 
 def summary_blocks(result: StudyResult) -> list[Block]:
-    """Return what a terminal shows: verdicts, one sentence each, and findings."""
-    blocks: list[Block] = [
-        Heading(text=result.study.title, level=1),
-        *([Paragraph(text=_setting(result))] if result.rows else []),
-    ]
-    if result.trace is not None:
-        blocks += trace_summary(result, result.trace)
-    else:
-        blocks += [
-            Heading(text="Verdicts"),
-            _verdicts(result),
-            Bullets(items=tuple(one_sentence(row) for row in shown_rows(result.rows))),
-        ]
-    if result.findings:
-        blocks += [
-            Heading(text="Findings"),
-            Entries(items=tuple(_finding(one) for one in result.findings)),
-        ]
-    blocks += untimed_blocks(result)
-    return blocks
+    """Return what a terminal shows: verdicts in a sentence each, findings, what is modelled."""
+    return [*_headline(result), *findings(result), *untimed_blocks(result)]
 
 
-def _finding(one: Finding) -> tuple[str, tuple[tuple[str, str], ...]]:
-    if one.at_stake_s is None:
-        stake = "not known"
-    elif one.at_stake_s == 0:
-        stake = "nothing"
-    else:
-        limit = "" if one.on_critical_path else "at most "
-        stake = f"{limit}{format_time(one.at_stake_s)}"
-    subject = f" ({one.subject})" if one.subject else ""
-    lines = (
-        ("evidence", one.evidence),
-        ("at stake", f"{stake}; confidence {one.confidence}"),
-        ("try", one.remedy),
-    )
-    return f"{one.what}{subject}", tuple((name, text) for name, text in lines if text)
-
-
-def one_sentence(row: Row) -> str:
-    """Return the verdict on one time as a sentence that stands alone."""
-    config = row.measurement.config.key
-    name = f"{row.measurement.key} ({config})" if config else row.measurement.key
-    return f"{name}: {row.verdict.explanation}"
+def _headline(result: StudyResult) -> Iterator[Block]:
+    """Yield title, setting and verdicts."""
+    yield Heading(text=result.study.title, level=1)
+    if result.rows:
+        yield Paragraph(text=_setting(result))
+    yield from (trace_summary(result, result.trace) if result.trace else verdicts(result))
 
 
 def _setting(result: StudyResult) -> str:
@@ -120,32 +97,20 @@ def _setting(result: StudyResult) -> str:
         else f"LNC {hardware.lnc}, {hardware.working_cores} of {hardware.lnc} physical cores work"
     )
     return (
-        f"Shown on {hardware.name} ({hardware.chip}), {cores}. The memory ceiling that binds is "
-        f"{ceiling.name} at {format_rate(ceiling.value, 'B/s')} ({ceiling.kind}). "
+        f"{_same(result)}Shown on {hardware.name} ({hardware.chip}), {cores}. The memory ceiling "
+        f"that binds is {ceiling.name} at {format_rate(ceiling.value, 'B/s')} ({ceiling.kind}). "
         f"Marks: preset {result.preset}."
     )
 
 
-def _verdicts(result: StudyResult) -> Table:
-    rows = some_rows(result.rows)
-    return Table(
-        columns=("variant", "time", "clock", "verdict", "of bound", "stable"),
-        rows=tuple(
-            (
-                row.measurement.key if len(result.study.configs) == 1 else row.key,
-                format_time(row.time_s),
-                _clock(row),
-                row.verdict.label + (" (weak)" if row.verdict.weak else ""),
-                percent(row.placement.bound_fraction),
-                "yes" if row.verdict.stable else "no",
-            )
-            for row in rows
-        ),
-        numeric=frozenset({1, 4}),
-        note=(
-            "of bound: lower bound over time; stable: the verdict survives each roof moved across "
-            f"its documented spread{_inferred(rows)}{_byteless(rows)}. {_cut(rows, result)}"
-        ).strip(),
+def _same(result: StudyResult) -> str:
+    """Say that files of a folder are of one execution; the data quality names them."""
+    if not result.same_execution:
+        return ""
+    count = len(result.captures) + sum(map(len, result.same_execution.values()))
+    return (
+        f"{count} captures of {len(result.captures)} executions: files of one name are of one "
+        "execution, which is shown once, by its raw trace where there is one. "
     )
 
 
@@ -184,24 +149,6 @@ def _time(result: StudyResult) -> Iterator[Block]:
         yield Bullets(items=tuple(_grouped(firm, result)))
 
 
-def _inferred(rows: Sequence[Row]) -> str:
-    if all(row.measurement.clock_quality != "inferred" for row in rows):
-        return ""
-    return "; a clock with ? is inferred, its source does not state it"
-
-
-def _byteless(rows: Sequence[Row]) -> str:
-    if all(row.work.minimal_bytes or row.placement.bound is None for row in rows):
-        return ""
-    return "; a capture without named tensors has a bound of the work it executed, without bytes"
-
-
-def _clock(row: Row) -> str:
-    """Name the clock; one that the source does not state is marked."""
-    label = CLOCK_LABELS[row.placement.clock]
-    return f"{label}?" if row.measurement.clock_quality == "inferred" else label
-
-
 def _grouped(said: Sequence[tuple[Row, str]], result: StudyResult) -> Iterator[str]:
     """Join rows of which the same is said."""
     rows: dict[str, list[str]] = {}
@@ -209,10 +156,5 @@ def _grouped(said: Sequence[tuple[Row, str]], result: StudyResult) -> Iterator[s
     for row, text in said:
         rows.setdefault(text, []).append(row.measurement.key if single else row.key)
     for text, names in rows.items():
-        yield f"{'; '.join(names)}: {text}"
-
-
-def _cut(shown: Sequence[Row], result: StudyResult) -> str:
-    if len(shown) == len(result.rows):
-        return ""
-    return f"The largest size of each series; points.csv holds all {len(result.rows)} times."
+        every = len(names) > _NAMED and len(names) == len(shown_rows(result.rows))
+        yield f"{f'All {len(names)}' if every else '; '.join(names)}: {text}"

@@ -1,4 +1,4 @@
-"""Sections of a study's report around its times: onset, other chips, roofs, sources."""
+"""Sections of a study's report around its times: onset, other chips, sources."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from roofline.report.blocks import Block, Bullets, Heading, Paragraph, Table
 from roofline.report.study_rows import percent
 from roofline.study.evaluate import StudyResult
 from roofline.study.onset import fit_times
-from roofline.units import format_rate, format_si, format_time
+from roofline.units import format_si, format_time
 
-__all__ = ["onset", "other_hardware", "provenance", "roofs_used"]
+__all__ = ["onset", "other_hardware", "provenance"]
 
 
 def onset(result: StudyResult) -> Iterator[Block]:
@@ -98,45 +98,10 @@ def other_hardware(result: StudyResult) -> Iterator[Block]:
     )
 
 
-def roofs_used(result: StudyResult) -> Iterator[Block]:
-    """Yield the roofs with their sources."""
-    yield Heading(text="Roofs")
-    dtypes = {config.dtype for config in result.study.configs}
-    dtypes |= {dtype for row in result.rows for dtype in row.work.tensor_flops}
-    roofs = [
-        roof
-        for roof in result.hardware.roofs()
-        if roof.dtype in ("", *dtypes) or roof.resource != "tensor"
-    ]
-    yield Table(
-        columns=("roof", "value", "spread", "kind", "scope", "known as", "source"),
-        rows=tuple(
-            (
-                roof.name,
-                format_rate(roof.value, roof.unit),
-                ""
-                if roof.low is None or roof.high is None
-                else f"{format_rate(roof.low, roof.unit)} to {format_rate(roof.high, roof.unit)}",
-                roof.kind,
-                roof.scope,
-                roof.quality,
-                roof.source,
-            )
-            for roof in roofs
-        ),
-        numeric=frozenset({1}),
-    )
-
-
 def provenance(result: StudyResult) -> Iterator[Block]:
     """Yield where the figures come from and what was assumed."""
     study = result.study
     yield Heading(text="Sources and assumptions")
-    clocks = {
-        f"clock {one.clock.key} ({one.clock_quality}), n = {one.n or 'not stated'}, "
-        f"{_profiled(one.clock.profiled)}: {study.sources[one.source].title}"
-        for one in study.measurements
-    }
     cpu = [
         f"{one.key}: {format_time(one.cpu_s)} of CPU time for dispatch"
         for one in study.measurements
@@ -147,10 +112,6 @@ def provenance(result: StudyResult) -> Iterator[Block]:
         for source in study.sources.values()
     ]
     variants = [f"{one.title}: {one.note}" for one in study.variants if one.note]
-    yield Bullets(items=(*sources, *sorted(clocks), *study.notes, *variants, *cpu))
-
-
-def _profiled(profiled: bool | None) -> str:
-    return {True: "profiled", False: "not profiled", None: "profiled or not is not stated"}[
-        profiled
-    ]
+    # the notes of captures are what the section on their quality says
+    notes = study.notes if result.kind != "capture" else ()
+    yield Bullets(items=(*sources, *notes, *variants, *cpu))

@@ -8,13 +8,17 @@ from typing import Any, Final
 
 from roofline.clocks import CLOCK_LABELS
 from roofline.report.blocks import Block, Heading, Paragraph, Table
+from roofline.report.study_rows import percent
 from roofline.study.check import Remark
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
 from roofline.study.study import Study
 from roofline.units import format_percent, format_rate, format_time
 
-__all__ = ["VALUES", "check_text", "list_blocks", "table_blocks", "table_record"]
+__all__ = ["VALUES", "check_text", "list_blocks", "table_blocks", "table_record", "verdict_grid"]
+
+_SHORT: Final = {"overhead": "fixed", "serialization": "serial", "unknown": "?"}
+"""How a resource is named in a cell."""
 
 VALUES: Final[dict[str, str]] = {
     "time": "time",
@@ -41,6 +45,44 @@ def table_blocks(result: StudyResult, value: str = "time") -> list[Block]:
         ),
     ]
     return blocks
+
+
+def verdict_grid(result: StudyResult) -> Table:
+    """Return time, share of the lower bound and what binds, configs down and variants across."""
+    columns, rows = _grid(result)
+    clocks: dict[str, list[str]] = {}
+    for row in result.rows:
+        names = clocks.setdefault(CLOCK_LABELS[row.placement.clock], [])
+        if row.measurement.key not in names:
+            names.append(row.measurement.key)
+    clock = "; ".join(
+        name if len(clocks) == 1 else f"{name} ({', '.join(keys)})" for name, keys in clocks.items()
+    )
+    found = {row.verdict.resource for row in result.rows}
+    words = {
+        "overhead": "fixed: fixed time rules",
+        "serialization": "serial: nothing is near busy, engines and DMA wait for each other",
+        "unknown": "?: the evidence does not say what holds it back",
+    }
+    legend = "; ".join(text for key, text in words.items() if key in found)
+    return Table(
+        columns=("config", *columns),
+        rows=tuple((config, *map(_judged, cells)) for config, cells in rows),
+        numeric=frozenset(range(1, len(columns) + 1)),
+        note=(
+            "In a cell: time, lower bound over time, and what binds"
+            f"{f' ({legend})' if legend else ''}; ~ weak evidence, - not measured. Clock: {clock}."
+        ),
+    )
+
+
+def _judged(row: Row | None) -> str:
+    if row is None:
+        return "-"
+    verdict = row.verdict
+    name = _SHORT.get(verdict.resource, verdict.resource)
+    weak = "~" if verdict.weak and verdict.resource != "unknown" else ""
+    return f"{format_time(row.time_s)}, {percent(row.placement.bound_fraction)}, {name}{weak}"
 
 
 def table_record(result: StudyResult) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from roofline.report.alike import merged
 from roofline.report.blocks import Block, Heading, Paragraph, Table
 from roofline.study.evaluate import StudyResult
 from roofline.study.untimed import Untimed
@@ -20,22 +21,26 @@ def untimed_blocks(result: StudyResult) -> Iterator[Block]:
     if not result.untimed:
         return
     shown = _shown(result.untimed)
-    single = len(result.study.configs) == 1
     yield Heading(text="Not timed")
+    columns = {
+        "config": [one.config.key for one in shown],
+        "variant": [one.variant.name for one in shown],
+        "launches": [str(one.work.launches) for one in shown],
+        "FLOP": [format_si(one.placement.flops, "", digits=3) for one in shown],
+        "dispatched": list(map(_dispatched, shown)),
+        "lower bound": list(map(_bound, shown)),
+        "modelled": [_modelled(one)[0] for one in shown],
+        "range": [_modelled(one)[1] for one in shown],
+    }
+    if len(result.study.configs) == 1:
+        del columns["config"]
+    else:
+        del columns["launches"]  # the section on work has them
+    names = tuple(columns)
     yield Table(
-        columns=("variant", "launches", "FLOP", "dispatched", "lower bound", "modelled", "range"),
-        rows=tuple(
-            (
-                one.variant.name if single else one.key,
-                str(one.work.launches),
-                format_si(one.placement.flops, "", digits=3),
-                _dispatched(one),
-                "unknown" if one.placement.bound_s is None else format_time(one.placement.bound_s),
-                *_modelled(one),
-            )
-            for one in shown
-        ),
-        numeric=frozenset({1, 2, 3, 4, 5}),
+        columns=names,
+        rows=tuple(zip(*columns.values(), strict=True)),
+        numeric=frozenset(range(names.index("variant") + 1, len(names) - 1)),
         note=_note(shown, result.untimed),
     )
     problems = dict.fromkeys(one.problem for one in shown if one.problem)
@@ -75,11 +80,15 @@ def _dispatched(one: Untimed) -> str:
     return "unknown" if moved is None else format_si(moved, "B", digits=3)
 
 
+def _bound(one: Untimed) -> str:
+    return "unknown" if one.placement.bound_s is None else format_time(one.placement.bound_s)
+
+
 def _modelled(one: Untimed) -> tuple[str, str]:
     if one.estimate is None:
         return "unknown", "unknown"
     found = one.estimate
-    return format_time(found.time_s), f"{format_time(found.low_s)} to {format_time(found.high_s)}"
+    return format_time(found.time_s), merged([format_time(found.low_s), format_time(found.high_s)])
 
 
 def _shown(untimed: Sequence[Untimed]) -> Sequence[Untimed]:

@@ -122,14 +122,10 @@ def work(result: StudyResult) -> Iterator[Block]:
             f"Conventions: {'; '.join(result.rows[0].work.conventions)}."
         ),
     )
-    classes = {
-        f"{key} {format_count(value)}"
-        for row in result.rows
-        if row.measurement.calls == 1
-        for key, value in row.work.flops.items()
-    }
-    if len(result.study.configs) == 1 and classes:
-        yield Paragraph(text=f"FLOP of one call by class: {', '.join(sorted(classes))}.")
+    single = [row.work.flops for row in result.rows if row.measurement.calls == 1]
+    if single and single[0] and all(flops == single[0] for flops in single):
+        classes = ", ".join(f"{key} {format_count(value)}" for key, value in single[0].items())
+        yield Paragraph(text=f"FLOP of one call by class: {classes}.")
 
 
 def _intensity(row: Row, kind: str) -> str:

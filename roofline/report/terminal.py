@@ -1,13 +1,19 @@
-"""Blocks as text for a terminal: fits 80 columns, no colour unless it is asked for."""
+"""Blocks as text for a terminal: as wide as it is, prose at a measure that is read with ease."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
+from typing import Any, Final
 
 from roofline.report.blocks import Block, Bullets, Entries, Heading, Paragraph, Table
 
 __all__ = ["to_text"]
+
+_NO_BREAK: Final = "\u00a0"
+_GLUED: Final = re.compile(r"(?<=\d) (?=(?:[fpnµmkMGTPE]?(?:s|B|FLOP|Hz)|[KMGT]iB|[kMGT]|%)(?!\w))")
+_MEASURE: Final = 100  # columns of prose that are read with ease; tables use the whole width
 
 
 def to_text(blocks: Sequence[Block], *, width: int = 80) -> str:
@@ -16,67 +22,68 @@ def to_text(blocks: Sequence[Block], *, width: int = 80) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _block(block: Block, width: int) -> str:
+def _block(block: Block, columns: int) -> str:
+    width = min(columns, _MEASURE)
     match block:
         case Heading():
-            lines = textwrap.wrap(block.text, width)
+            lines = _wrap(block.text, width)
             rule = "=" if block.level == 1 else "-"
             return "\n".join([*lines, rule * max(map(len, lines), default=0)])
         case Paragraph():
-            return textwrap.fill(block.text, width)
+            return _fill(block.text, width)
         case Bullets():
             return "\n".join(
-                textwrap.fill(item, width, initial_indent="- ", subsequent_indent="  ")
+                _fill(item, width, initial_indent="- ", subsequent_indent="  ")
                 for item in block.items
             )
         case Entries():
             return "\n".join(
                 "\n".join(
                     (
-                        textwrap.fill(f"{number}. {title}", width, subsequent_indent="   "),
+                        _fill(f"{number}. {entry.title}", width, subsequent_indent="   "),
                         *(
-                            textwrap.fill(
+                            _fill(
                                 f"{name}: {text}",
                                 width,
                                 initial_indent="   ",
                                 subsequent_indent="     ",
                             )
-                            for name, text in lines
+                            for name, text in entry.lines
                         ),
                     )
                 )
-                for number, (title, lines) in enumerate(block.items, 1)
+                for number, entry in enumerate(block.items, 1)
             )
         case Table():
-            return _table(block, width)
+            return _table(block, columns)
         case _:
             return ""
 
 
 def _table(table: Table, width: int) -> str:
-    """Columns as wide as they need; the widest are wrapped when the table does not fit.
+    """Columns as wide as they need; where the table does not fit, the widest are wrapped.
 
-    Lines break between words and not inside figures; others only where that is not enough. A
-    word of more than a third of the table is broken before other columns are.
+    Names of columns break first, then cells between words and not inside figures; others only
+    where that is not enough. A word of more than a third of the table is broken before other
+    columns are.
     """
     cells = [table.columns, *table.rows]
     columns = list(zip(*cells, strict=True))
     widths = [max(1, *map(len, column)) for column in columns]
     room = width - 2 * (len(widths) - 1)
+    bodies = [max(1, _longest_word(column[:1]), *map(len, column[1:])) for column in columns]
     words = [
-        size
-        if index in table.numeric
-        else min(room // 3, max((len(word) for cell in column for word in cell.split()), default=1))
-        for index, (column, size) in enumerate(zip(columns, widths, strict=True))
+        body if index in table.numeric else min(room // 3, _longest_word(column))
+        for index, (column, body) in enumerate(zip(columns, bodies, strict=True))
     ]
-    while sum(widths) > room and max(widths) > 4:
-        spare = [size if size > word else 0 for size, word in zip(widths, words, strict=True)]
-        widest = spare if any(spare) else widths
-        widths[widest.index(max(widest))] -= 1
+    for least in (bodies, words, [4] * len(widths)):
+        while sum(widths) > room and any(a > b for a, b in zip(widths, least, strict=True)):
+            spare = [size if size > low else 0 for size, low in zip(widths, least, strict=True)]
+            widths[spare.index(max(spare))] -= 1
     lines = []
     for number, row in enumerate(cells):
         wrapped = [
-            textwrap.wrap(cell, size, break_on_hyphens=False) or [""]
+            _wrap(cell, size, break_on_hyphens=False) or [""]
             for cell, size in zip(row, widths, strict=True)
         ]
         for depth in range(max(map(len, wrapped))):
@@ -88,5 +95,19 @@ def _table(table: Table, width: int) -> str:
         if number == 0:
             lines.append("  ".join("-" * size for size in widths))
     if table.note:
-        lines += ["", textwrap.fill(table.note, width)]
+        lines += ["", _fill(table.note, min(width, _MEASURE))]
     return "\n".join(lines)
+
+
+def _fill(text: str, width: int, **how: Any) -> str:
+    return "\n".join(_wrap(text, width, **how))
+
+
+def _wrap(text: str, width: int, **how: Any) -> list[str]:
+    """Return lines that keep a figure and its unit together."""
+    lines = textwrap.wrap(_GLUED.sub(_NO_BREAK, text), width, **how)
+    return [line.replace(_NO_BREAK, " ") for line in lines]
+
+
+def _longest_word(texts: Sequence[str]) -> int:
+    return max((len(word) for text in texts for word in text.split()), default=1)

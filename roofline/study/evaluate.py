@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from roofline.analysis.evidence import Evidence
@@ -44,7 +44,8 @@ class StudyResult:
     another study, drawn behind; ``untimed`` are variants without a time, whose times are modelled
     and take part in no verdict. ``kind`` is ``study``, or ``capture`` or ``trace`` without a study
     file; ``trace`` then holds the trace's operators, steps and launches. ``captures``
-    are those a report was made of.
+    are those a report was made of; ``same_execution`` maps names of them to those of other files
+    of the same execution, which were left out.
     """
 
     study: Study
@@ -59,6 +60,7 @@ class StudyResult:
     kind: str = "study"
     trace: TraceView | None = None
     captures: tuple[Capture, ...] = ()
+    same_execution: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
         """Return the rows as a table for a notebook."""

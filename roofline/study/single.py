@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from roofline.analysis.ladder import ladder
 from roofline.analysis.placement import place
 from roofline.analysis.verdict import decide
 from roofline.captures.capture import Capture
-from roofline.captures.folder import one_each
+from roofline.captures.folder import executions
 from roofline.captures.registry import open_capture
 from roofline.clocks import Clock
 from roofline.errors import CaptureError, QueryError, StudyError
@@ -47,7 +47,8 @@ def evaluate_captures(
     ``time_s`` on ``clock`` adds an unprofiled time of the same work. Raises ``CaptureError`` for
     a path that holds no capture.
     """
-    captures = list(_open(path, compat))
+    groups = _open(path, compat)
+    captures = [group[0] for group in groups]
     if len(captures) == 1 and is_trace(captures[0]):
         if work is not None or time_s is not None:
             raise QueryError(
@@ -92,7 +93,15 @@ def evaluate_captures(
         for capture in captures
     }
     result = _result(path.stem, path.name, machine, preset, rows, rank(findings), sources, notes)
-    return replace(result, captures=tuple(captures))
+    return replace(
+        result,
+        captures=tuple(captures),
+        same_execution={
+            group[0].path.name: tuple(capture.path.name for capture in group[1:])
+            for group in groups
+            if len(group) > 1
+        },
+    )
 
 
 def evaluate_time(
@@ -172,22 +181,31 @@ def _result(
     )
 
 
-def _open(path: Path, compat: str | None) -> Iterator[Capture]:
-    """Yield the capture at a path; of a folder that is none itself, each execution in it."""
+def _open(path: Path, compat: str | None) -> tuple[tuple[Capture, ...], ...]:
+    """Return the capture at a path; of a folder that is none itself, all in it by execution.
+
+    The first of each execution is the one to report on.
+    """
     if not path.exists():
         known = ", ".join(list_studies())
         raise StudyError(f"{path}: no such file or folder; shipped studies: {known}")
     try:
-        yield open_capture(path, compat)
+        return ((open_capture(path, compat),),)
     except CaptureError:
         if not path.is_dir():
             raise
         found = []
-        for file in sorted(path.iterdir()):
+        for file in sorted(path.iterdir(), key=_by_number):
             try:
                 found.append(open_capture(file, compat))
             except CaptureError:
                 continue
         if not found:
             raise
-        yield from one_each(found)
+        return executions(found)
+
+
+def _by_number(path: Path) -> tuple[tuple[int, str], ...]:
+    """Order names as people do: 136 before 1024."""
+    parts = re.split(r"(\d+)", path.name)
+    return tuple((int(part), "") if part.isdecimal() else (0, part) for part in parts)

@@ -51,7 +51,11 @@ def test_card_fits_a_terminal_and_cites_every_source(run, name, lnc):
     assert (code, err) == (0, "")
     assert max(map(len, out.splitlines())) <= 80
     for heading in (
-        "Roof ",
+        "Engines of a core",
+        "Engine roofs",
+        "Memories",
+        "DMA",
+        "Memory roofs",
         "Ridge, FLOP/B",
         "Elements per lane",
         "Fixed times",

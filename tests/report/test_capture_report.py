@@ -6,8 +6,16 @@ from pathlib import Path
 import pytest
 
 from roofline.cli.main import main
+from roofline.report.alike import skeleton
+from roofline.report.blocks import Entries, Table
+from roofline.report.data import study_json
+from roofline.report.markdown import to_markdown
 from roofline.report.run import Settings, result_of
+from roofline.report.study_blocks import study_blocks, summary_blocks
+from roofline.report.study_report import study_page
+from roofline.report.terminal import to_text
 from roofline.study.evaluate import StudyResult
+from roofline.units import format_time
 
 SUMMARY = {
     "total_time": 224.1955e-6,
@@ -72,6 +80,57 @@ def test_a_folder_of_captures_is_one_report(summary: Path, tmp_path: Path) -> No
     (tmp_path / "notes.txt").write_text("not a capture", "utf-8")
     result = of(tmp_path, hardware="trn2")
     assert [row.variant.name for row in result.rows] == ["second.json", "silu.json"]
+
+
+def test_the_same_is_found_in_many_captures_and_said_once(
+    summary: Path, tmp_path: Path, root: Path
+) -> None:
+    counters = json.loads(summary.read_text("utf-8"))["n1"]
+    for scale, name in enumerate(("run2", "run10", "run30", "run4"), 1):
+        slower = counters | {
+            "total_time": counters["total_time"] * scale,
+            "dma_active_time_percent": 0.9,
+        }
+        (tmp_path / f"{name}.json").write_text(json.dumps({"n1": slower}), "utf-8")
+    summary.unlink()
+    result = of(tmp_path, hardware="trn2")
+    # numbers in names count as numbers
+    names = ["run2.json", "run4.json", "run10.json", "run30.json"]
+    assert [row.variant.name for row in result.rows] == names
+    ids = [one.id for one in result.findings]
+    assert len(set(ids)) < len(ids)
+    (entries,) = (block for block in summary_blocks(result) if isinstance(block, Entries))
+    kinds = {(one.id, skeleton(one.what)) for one in result.findings}
+    assert len(entries.items) == len(kinds)
+    every = next(entry for entry in entries.items if "all 4 captures" in entry.title)
+    assert every.each is not None
+    assert {row[0] for row in every.each.rows} == set(names)
+    stakes = dict(every.lines)["at stake"]
+    worst = max(one.at_stake_s or 0 for one in result.findings)
+    assert stakes.startswith(f"at most {format_time(worst)} in run4.json")
+    assert "and 1 more" in stakes
+    text = to_text(summary_blocks(result))
+    assert text.count(every.title.split(" (")[0][:30]) == 1
+    assert len(study_json(result)["findings"]) == len(result.findings)
+    assert every.title in to_markdown(study_blocks(result))
+    page = study_page(result)
+    assert page.count('<details class="each">') == sum(
+        entry.each is not None for entry in entries.items
+    )
+
+
+def test_files_of_one_execution_are_one_result_and_named(summary: Path, tmp_path: Path) -> None:
+    text = summary.read_text("utf-8")
+    (tmp_path / "silu.summary.json").write_text(text, "utf-8")
+    (tmp_path / "other.json").write_text(text, "utf-8")
+    result = of(tmp_path, hardware="trn2")
+    assert [row.variant.name for row in result.rows] == ["other.json", "silu.json"]
+    assert result.same_execution == {"silu.json": ("silu.summary.json",)}
+    assert study_json(result)["same_execution"] == {"silu.json": ["silu.summary.json"]}
+    assert "3 captures of 2 executions" in to_text(summary_blocks(result))
+    tables = [block for block in study_blocks(result) if isinstance(block, Table)]
+    (same,) = [table for table in tables if table.columns[0].startswith("execution")]
+    assert same.rows == (("silu.json", "silu.summary.json"),)
 
 
 def test_a_capture_joins_its_work_and_an_unprofiled_time(
@@ -215,3 +274,15 @@ def test_the_same_execution_in_two_formats_is_judged_alike(shared: Path) -> None
         other = vendor.evidence.resource(one.resource)
         if one.active is not None and other.active is not None:
             assert one.active == pytest.approx(other.active, abs=0.02)
+
+
+@pytest.mark.shared
+def test_a_folder_of_traces_says_each_finding_once(shared: Path) -> None:
+    result = of(shared / "captures" / "trn2-v6-attention")
+    assert len(result.rows) == 5
+    assert {len(others) for others in result.same_execution.values()} == {1}
+    (entries,) = (block for block in summary_blocks(result) if isinstance(block, Entries))
+    assert len(entries.items) < len(result.findings) / 3
+    waits = next(entry for entry in entries.items if "waits" in entry.title)
+    assert waits.title.endswith("(all 5 captures)")
+    assert len(to_text(summary_blocks(result)).splitlines()) < 120

@@ -10,14 +10,17 @@ from typing import Any
 import pytest
 
 from roofline.cli.main import main
-from roofline.plots.describe import shown_rows
-from roofline.report.blocks import Table
+from roofline.report.alike import skeleton
+from roofline.report.blocks import Heading, Table
+from roofline.report.hardware_card import hardware_card
 from roofline.report.run import study_result
-from roofline.report.study_blocks import summary_blocks
+from roofline.report.study_blocks import study_blocks, summary_blocks
 from roofline.report.study_report import study_figures, write_study_report
+from roofline.report.study_verdicts import sentences
 from roofline.report.terminal import to_text
 from roofline.study.evaluate import StudyResult
 from roofline.study.load import list_studies
+from roofline.units import format_time
 
 FILES = {
     "report.md",
@@ -218,10 +221,13 @@ def test_figures_are_described_without_drawing(article: StudyResult) -> None:
     assert [line.x for line in joins] == [pytest.approx((0.2423, 0.8898), rel=1e-3)]
 
 
-def test_the_command_prints_a_sentence_a_variant(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_once_what_holds_for_all_variants(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert run("report", "rmsnorm-4x512-bf16") == 0
     out = capsys.readouterr().out
-    assert out.count("Launch-bound:") == 3
+    assert out.count("Launch-bound:") == 1
+    assert "of the 2.35 ms, 403 µs and 376 µs (" in " ".join(out.split())
     assert max(map(len, out.splitlines())) <= 80
     assert "\x1b" not in out
 
@@ -229,12 +235,76 @@ def test_the_command_prints_a_sentence_a_variant(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
 @pytest.mark.parametrize("name", list_studies())
 def test_the_text_fits_its_width_and_loses_nothing(name: str, width: int) -> None:
-    blocks = summary_blocks(study_result(name))
-    text = to_text(blocks, width=width)
+    result = study_result(name)
+    text = to_text(summary_blocks(result), width=width)
     assert max(map(len, text.splitlines())) <= width
     letters = re.sub(r"[^A-Za-z0-9]", "", text)
-    for row in shown_rows(study_result(name).rows):
-        assert re.sub(r"[^A-Za-z0-9]", "", row.verdict.explanation) in letters
+    for sentence in sentences(result):
+        assert re.sub(r"[^A-Za-z0-9]", "", sentence) in letters
+    for row in result.rows:
+        assert re.sub(r"[^A-Za-z0-9]", "", format_time(row.time_s)) in letters
+
+
+@pytest.mark.parametrize("name", list_studies())
+def test_every_verdict_has_a_sentence_and_no_sentence_is_said_twice(name: str) -> None:
+    result = study_result(name)
+    said = list(sentences(result))
+    kinds = {skeleton(row.verdict.explanation) for row in result.rows}
+    assert len(said) == len(kinds) <= 4
+    for kind in kinds:  # its words up to the first figure
+        assert any(kind.split("#")[0] in sentence for sentence in said)
+
+
+def test_a_study_over_sizes_has_a_table_of_configs_by_variants() -> None:
+    result = study_result("rmsnorm-2048xK")
+    (grid,) = [
+        block
+        for block in summary_blocks(result)
+        if isinstance(block, Table) and block.columns[0] == "config"
+    ]
+    assert grid.columns == ("config", "eager", "nki")
+    assert len(grid.rows) == 30
+    cells = {row[0]: row[1:] for row in grid.rows}
+    assert cells["2048x9728 bf16"] == ("286 µs, 39 %, ?", "222 µs, 50 %, ?")
+    assert cells["2048x9728 fp32"] == ("414 µs, 54 %, ?", "335 µs, 66 %, hbm~")
+    assert "?: the evidence does not say" in grid.note
+    assert "device execution" in grid.note
+    lines = to_text([grid], width=80).splitlines()
+    assert len(lines) < len(grid.rows) + 7  # a line a row
+
+
+def test_the_order_of_a_report(article: StudyResult) -> None:
+    titles = [
+        block.text
+        for block in study_blocks(article)
+        if isinstance(block, Heading) and block.level < 3
+    ]
+    order = ["Verdicts", "Figures", "Findings", "Where the time goes", "Data quality", "Hardware"]
+    assert [title for title in titles if title in order] == order
+    assert titles[-1] == "Sources and assumptions"
+
+
+def test_the_hardware_card_is_that_of_the_command(
+    article: StudyResult, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("hw", "show", "trn2") == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    tables = [one for one in hardware_card(article.hardware) if isinstance(one, Table)]
+    assert [one.columns[0] for one in tables] == [
+        "Engines of a core",
+        "Engine roofs",
+        "Memories",
+        "DMA",
+        "Memory roofs",
+        "Fixed times",
+    ]
+    for table in tables:
+        # sources are numbered in the order in which each of them is cited
+        for row in table.rows:
+            assert " ".join(" ".join(row[:-1]).split()) in shown
+    engines = {row[0]: row[1:4] for row in tables[0].rows}
+    assert engines["Tensor"] == ("2.4 GHz", "128 x 128 array", "documented")
+    assert {row[0]: row[1] for row in tables[2].rows}["SBUF"] == "28 MiB"
 
 
 def test_a_narrow_table_breaks_between_words_and_not_in_figures() -> None:
