@@ -24,7 +24,7 @@ __all__ = ["FORMATS", "Drawing", "draw", "save", "settings", "write_canvas"]
 FORMATS = ("svg", "png", "pdf")
 
 _DPI = 144
-_SHORT_DECADES = 2.5
+_SHORT_DECADES = 3.0
 _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "png": {"Software": None},

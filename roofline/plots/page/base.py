@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Final
 
 from roofline.plots.figure import Axis
@@ -25,6 +24,18 @@ _TICKS = """
     const prefix = ['f', 'p', 'n', 'µ', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'][step + 5]
     const value = +(tick / Math.pow(1000, step)).toPrecision(3)
     return prefixed ? value + ' ' + prefix + suffix : String(+tick.toPrecision(3))
+"""
+
+
+# the rule of the static figures: decades, fewer on long axes, 1, 2 and 5 of each on short ones
+_LOG_TICKS = """
+    const [low, high] = [Math.log10(cb_data.range.start), Math.log10(cb_data.range.end)]
+    const step = Math.max(1, Math.ceil((high - low) / 11))
+    const ticks = []
+    for (let power = Math.floor(low); power <= Math.floor(high); power += step) {
+        for (const factor of high - low < 3 ? [1, 2, 5] : [1]) ticks.push(factor * 10 ** power)
+    }
+    return ticks.filter((one) => one >= cb_data.range.start && one <= cb_data.range.end)
 """
 
 
@@ -73,7 +84,7 @@ def empty_plot(
 
 
 def _axis(model: Any, axis: Axis) -> None:
-    from bokeh.models import BasicTicker, CustomJSTickFormatter, LogTicker
+    from bokeh.models import BasicTicker, CustomJSTicker, CustomJSTickFormatter
 
     prefixed = axis.unit not in ("FLOP/B", "pass/B", "%", "")
     suffix = {"s": "s", "%": " %"}.get(axis.unit, "")
@@ -81,10 +92,7 @@ def _axis(model: Any, axis: Axis) -> None:
         args={"prefixed": prefixed, "suffix": suffix}, code=_TICKS
     )
     if axis.scale == "log":
-        short = math.log10(axis.high / axis.low) < 2.5
-        model.ticker = LogTicker(desired_num_ticks=8, num_minor_ticks=0, mantissas=[1, 2, 5])
-        if not short:
-            model.ticker = LogTicker(desired_num_ticks=12, num_minor_ticks=0, mantissas=[1])
+        model.ticker = CustomJSTicker(major_code=_LOG_TICKS, minor_code="return []")
     else:
         model.ticker = BasicTicker(desired_num_ticks=7, num_minor_ticks=0)
     unit = "" if axis.unit in ("s", "%", "") else f", {axis.unit}"

@@ -19,7 +19,7 @@ __all__ = ["plane_model"]
 
 _DASHES = {"theoretical": "solid", "sustained": "dashed", "measured": "dotted", "vendor": "dashdot"}
 _SMALL, _LARGE = 10.0, 22.0  # px of the shortest and the longest time
-_PLAIN = 9.0  # px where times are not known or all alike
+_PLAIN = 12.0  # px where times are not known or all alike
 _LABEL = ("x", "y", "text", "colour", "paper", "dx", "dy")
 _LONGEST = 60  # characters of a label; hover and tables hold the whole name
 
