@@ -11,9 +11,24 @@ from roofline.analysis.observed import Observed, Run
 from roofline.clocks import CLOCK_LABELS
 from roofline.engines import VENDOR_NAMES
 from roofline.errors import QueryError
-from roofline.units import format_time
+from roofline.units import format_number, format_time
 
-__all__ = ["OUTCOMES", "Comparison", "Delta", "Pair", "Versus", "compare_runs"]
+__all__ = ["OUTCOMES", "PART_LABELS", "Comparison", "Delta", "Pair", "Versus", "compare_runs"]
+
+PART_LABELS = {
+    "lower_bound": "part: lower bound of useful work",
+    "work_beyond_minimum": "part: work beyond minimum",
+    "inefficiency": "part: inefficiency",
+    "waiting_inside": "part: waiting inside",
+    "serialization": "part: serialization",
+    "start_up": "part: start-up",
+    "tail": "part: tail",
+}
+"""Names of the parts of a whole time, from the lower bound of its useful work up."""
+
+_SAME_WORK = 1.5  # times the Tensor FLOP of the other: more is no other way to the same result
+
+_BOUND_LABELS = {"tensor": "Tensor", "elements": "element engines", "memory": "memory"}
 
 OUTCOMES = (
     "slower",
@@ -106,6 +121,16 @@ class Pair:
         return "faster" if change < 0 else "slower"
 
     @property
+    def findings_kept(self) -> tuple[tuple[str, str, str], ...] | None:
+        """Findings of both sides as (id, what in the base, what in the other)."""
+        if self.base is None or self.new is None:
+            return None
+        left, right = self.base.findings, self.new.findings
+        if left is None or right is None:
+            return None
+        return tuple((k, what, right[k]) for k, what in left.items() if k in right)
+
+    @property
     def verdict_changed(self) -> bool:
         """Whether both sides have a verdict and they differ; ``unknown`` is none."""
         if self.base is None or self.new is None:
@@ -118,6 +143,15 @@ class Pair:
         return next((one for one in self.deltas if one.id == id), None)
 
     @property
+    def size(self) -> str:
+        """How much faster or slower the new one is, empty where that is not known."""
+        if self.change_s is None or not self.ratio:
+            return ""
+        if self.change_s < 0:
+            return f"{format_number(self.ratio)}x faster"
+        return f"{format_number(1 / self.ratio)}x slower"
+
+    @property
     def words(self) -> str:
         """The outcome in words, with the direction named."""
         if self.outcome in ("gone", "new"):
@@ -128,7 +162,7 @@ class Pair:
             return "a time is missing"
         if self.change_s == 0 or self.outcome == "same":
             return "the same"
-        size = f"{self.ratio:.3g}x faster" if self.change_s < 0 else f"{1 / self.ratio:.3g}x slower"
+        size = self.size
         if self.outcome == "below-noise":
             return f"{size}, which is below the noise of {format_time(self.noise.seconds)}"
         if self.outcome == "unproven":
@@ -345,6 +379,14 @@ def _deltas(base: Observed, new: Observed, clock: str, *, comparable: bool) -> I
     if base.bound_what == new.bound_what:
         label = base.bound_what or "lower bound"
         yield from delta("bound", label, "s", [one.bound_s for one in sides])
+    for name in dict.fromkeys((*base.bounds, *new.bounds)):
+        label = f"bound of {_BOUND_LABELS.get(name, name)}"
+        yield from delta(f"bound:{name}", label, "s", [one.bounds.get(name) for one in sides])
+    parts = [{part.name: part.seconds for part in one.parts} for one in sides]
+    for name in dict.fromkeys((*parts[0], *parts[1])):
+        # a part that one side has and the other has not is nothing there
+        known = [found.get(name, 0.0) if found else None for found in parts]
+        yield from delta(f"part:{name}", PART_LABELS.get(name, name), "s", known)
 
 
 def _impossible(one: Observed) -> Iterator[str]:
@@ -376,6 +418,10 @@ def _caveats(base: Observed, new: Observed, clock: str) -> Iterator[str]:
         yield f"the hardware differs: {base.hardware} against {new.hardware}"
     elif base.lnc and new.lnc and base.lnc != new.lnc:
         yield f"the logical cores differ: LNC {base.lnc} against LNC {new.lnc}"
+    if base.tensor_flops and new.tensor_flops:
+        low, high = sorted((base.tensor_flops, new.tensor_flops))
+        if high > _SAME_WORK * low:
+            yield f"Tensor FLOP differ {high / low:.3g}x: another shape, or another computation"
     left, right = base.timing(clock), new.timing(clock)
     if left is None or right is None:
         return

@@ -81,7 +81,7 @@ def split_use(base: Use, new: Use) -> tuple[Term, ...]:
             what=_more(hidden[0] - hidden[1], "more hidden by overlap", "less hidden by overlap"),
             evidence=(
                 f"{format_time(hidden[1])} hidden, {format_time(hidden[0])} before"
-                f"{_at_once(busy, (base.any_s, new.any_s))}"
+                f"{_at_once(busy, (base.any_s, new.any_s), more=hidden[1] > hidden[0])}"
             ),
             seconds=hidden[0] - hidden[1],
         ),
@@ -99,13 +99,16 @@ def split_use(base: Use, new: Use) -> tuple[Term, ...]:
     return tuple(term for term in terms if term.seconds)
 
 
-def _at_once(busy: Sequence[float], unions: Sequence[float]) -> str:
-    """Say how many resources are busy at once while any is."""
+def _at_once(busy: Sequence[float], unions: Sequence[float], *, more: bool) -> str:
+    """Say how many resources are busy at once while any is, and whether that is why."""
     if min(unions) <= 0:
         return ""
     before, after = busy[0] / unions[0], busy[1] / unions[1]
-    better = "better" if after > before else "worse"
-    return f"; {after:.2f} busy at once while any is, {before:.2f} before: {better} overlap"
+    better = after > before
+    words = "better overlap" if better else "worse overlap"
+    if better != more:
+        words += f", of {'more' if busy[1] > busy[0] else 'less'} work"
+    return f"; {after:.2f} busy at once while any is, {before:.2f} before: {words}"
 
 
 def _by_resource(base: Use, new: Use) -> str:

@@ -7,9 +7,10 @@ import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from roofline.captures.capture import Issue
 from roofline.errors import QueryError
 
-__all__ = ["Observed", "Run", "Timing", "Use", "join_repeats", "split_kernels"]
+__all__ = ["Observed", "Part", "Run", "Timing", "Use", "join_repeats", "split_kernels"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,18 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part in s of the time on the clock ``device_total``; ``what`` says what it is.
+
+    All parts of a kernel add up to that time: from the lower bound of its useful work up.
+    """
+
+    name: str
+    seconds: float
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
     """One kernel (variant, operator, program) in one shape, as one run shows it.
 
@@ -63,7 +76,8 @@ class Observed:
     transposes, ``passes`` element-passes. ``timings`` and ``uses`` hold one entry a clock, the
     headline first. ``bytes`` maps a way to count (``minimal``, ``dispatched``, ``measured``) to
     bytes; ``counts`` holds other counters by name. ``bytes_per_s`` is the memory ceiling that
-    binds. ``bound_s`` is a time in s that nothing can beat, ``bound_what`` what it is.
+    binds. ``bound_s`` is a time in s that nothing can beat, ``bound_what`` what it is, ``bounds``
+    what each resource alone needs for it. ``parts`` say what the time is, where events tell.
     ``findings`` maps the id of a finding to what it says; ``None``: nobody looked.
     """
 
@@ -81,6 +95,8 @@ class Observed:
     bytes_per_s: float | None = None
     bound_s: float | None = None
     bound_what: str = ""
+    bounds: Mapping[str, float] = field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
     verdict: str = ""
     verdict_weak: bool = False
     findings: Mapping[str, str] | None = None
@@ -110,13 +126,17 @@ class Observed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """Everything one input holds; ``label`` is its short name, ``source`` where it came from."""
+    """Everything one input holds; ``label`` is its short name, ``source`` where it came from.
+
+    ``issues`` holds what is known of the quality of its data, as (file, issue).
+    """
 
     label: str
     source: str
     format: str
     observed: tuple[Observed, ...]
     notes: tuple[str, ...] = ()
+    issues: tuple[tuple[str, Issue], ...] = ()
 
     @property
     def kernels(self) -> tuple[str, ...]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from roofline.analysis.compare import Comparison, Pair
+from roofline.analysis.compare import Comparison, Pair, clock_words
 from roofline.analysis.observed import Observed
+from roofline.errors import QueryError
 from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
 from roofline.plots.figure import Axis, Figure, Line, Point
 from roofline.plots.labels import shorten
 from roofline.plots.roofs import limits, roof_lines
-from roofline.units import format_time
+from roofline.units import format_count, format_time
 
-__all__ = ["describe_compare"]
+__all__ = ["describe_compare", "title_of"]
 
 _MOST_NAMED = 8  # arrows with a label each
 _MOST_TITLES = 4  # runs in the title
@@ -82,12 +83,14 @@ def _figure(comparison: Comparison, pairs: Sequence[Pair], hardware: Hardware, w
         shape = names.index(pair.key) if len(comparison.versus) == 1 else 0
         if (pair.base.key, *start) not in bases:
             bases.add((pair.base.key, *start))
-            points.append(_point(pair, pair.base, "base", start, shape, named=named))
-        points.append(_point(pair, pair.new, "new", end, shape, named=named))
+            points.append(
+                _point(pair, "base", start, shape, _group(comparison, pair, "base"), named=named)
+            )
+        points.append(_point(pair, "new", end, shape, _group(comparison, pair, "new"), named=named))
         if start != end:
             arrows.append(
                 Line(
-                    key=f"arrow:{pair.key}:{pair.new.kernel}",
+                    key=f"arrow:{_group(comparison, pair, 'new')}",
                     label="",
                     role="arrow",
                     x=(start[0], end[0]),
@@ -111,12 +114,10 @@ def _figure(comparison: Comparison, pairs: Sequence[Pair], hardware: Hardware, w
         high=high,
     )
     y = Axis(label="achieved rate", unit=f"{unit}/s", low=min(ys) / 4, high=max(top, *ys) * 3)
-    labels = [versus.run.label for versus in comparison.versus]
-    others = ", ".join(labels) if len(labels) <= _MOST_TITLES else f"{len(labels)} others"
     cores = "one core" if hardware.working_cores == 1 else f"LNC {hardware.lnc}"
     return Figure(
-        key="compare",
-        title=f"{shorten(comparison.base.label, 32)} against {shorten(others, 32)}",
+        key="roofline",
+        title=title_of(comparison),
         subtitle=f"on {hardware.name}, {cores}; arrows go from the base to the new point",
         x=x,
         y=y,
@@ -126,10 +127,41 @@ def _figure(comparison: Comparison, pairs: Sequence[Pair], hardware: Hardware, w
     )
 
 
+def title_of(comparison: Comparison) -> str:
+    """Return the names of the runs, cut to fit above a figure."""
+    labels = [versus.run.label for versus in comparison.versus]
+    others = ", ".join(labels) if len(labels) <= _MOST_TITLES else f"{len(labels)} others"
+    return f"{shorten(comparison.base.label, 32)} against {shorten(others, 32)}"
+
+
+def _group(comparison: Comparison, pair: Pair, side: str) -> str:
+    """Return what shows together: both ends of a pair, or a base that several runs share alone."""
+    one = pair.base if side == "base" else pair.new
+    if len(comparison.versus) == 1 or one is None:
+        return pair.key
+    return one.key
+
+
 def _point(
-    pair: Pair, one: Observed, side: str, at: tuple[float, float], shape: int, *, named: bool
+    pair: Pair,
+    side: str,
+    at: tuple[float, float],
+    shape: int,
+    group: str,
+    *,
+    named: bool,
 ) -> Point:
-    seconds = pair.base_s if side == "base" else pair.new_s
+    one, seconds = (pair.base, pair.base_s) if side == "base" else (pair.new, pair.new_s)
+    if one is None or pair.base is None or pair.new is None:
+        raise QueryError(f"{pair.key}: a pair without both sides has no arrow")
+    kind = _kind(pair.base, pair.new)
+    detail = [
+        ("side", side if side == "base" else f"new: {pair.words}"),
+        ("time", f"{format_time(seconds)}, {clock_words(pair.clock)}"),
+        ("bytes", f"{format_count(one.bytes[kind])} B, {kind}"),
+        ("verdict", one.verdict or "unknown"),
+        *((("bound", f"{format_time(one.bound_s)}, {one.bound_what}"),) if one.bound_s else ()),
+    ]
     return Point(
         key=f"{side}: {one.key}",
         label=f"{one.kernel}  {format_time(seconds)}" if named else "",
@@ -138,7 +170,8 @@ def _point(
         shape=shape,
         tone=one.verdict.split(":")[0] or "unknown",
         hollow=side == "base",
-        detail=(("time", format_time(seconds)), ("verdict", one.verdict or "unknown")),
+        group=group,
+        detail=tuple(detail),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from roofline.engines import resource_title
@@ -13,7 +13,7 @@ from roofline.study.rows import Row
 from roofline.study.views import CaptureView
 from roofline.units import format_percent, format_time
 
-__all__ = ["describe_timeline", "describe_utilization", "describe_waterfall"]
+__all__ = ["describe_timeline", "describe_utilization", "describe_waterfall", "step_spans"]
 
 _MOST: Final = 6  # captures below each other
 _WORDS: Final = {
@@ -135,6 +135,27 @@ def _shares(row: Row, line: int) -> list[Span]:
     return found
 
 
+def step_spans(
+    name: str, steps: Sequence[tuple[str, str, float]], total_s: float, row: int
+) -> Iterator[Span]:
+    """Yield a bar a step, each from the end of the one before, from row ``row`` on."""
+    before = 0.0
+    for number, (step, words, seconds) in enumerate(steps):
+        yield Span(
+            key=f"{name}: {step}",
+            row=row + number,
+            label=_WORDS.get(step, step),
+            low=before,
+            value=before + seconds,
+            high=before + seconds,
+            tone=_TONES.get(step, "unknown"),
+            text=format_time(seconds),
+            share=format_percent(seconds / total_s),
+            source=words,
+        )
+        before += seconds
+
+
 def describe_waterfall(result: StudyResult, views: Sequence[CaptureView]) -> Figure | None:
     """Return what the time above the lower bound is, a block a capture, or ``None``."""
     shown = [view for view in views if view.steps][:_MOST]
@@ -143,23 +164,7 @@ def describe_waterfall(result: StudyResult, views: Sequence[CaptureView]) -> Fig
     for view in shown:
         note = f"{format_time(view.total_s)}; lower bound: {view.lower_bound_source}"
         groups.append((len(spans), view.name, note))
-        before = 0.0
-        for name, words, seconds in view.steps:
-            spans.append(
-                Span(
-                    key=f"{view.name}: {name}",
-                    row=len(spans),
-                    label=_WORDS.get(name, name),
-                    low=before,
-                    value=before + seconds,
-                    high=before + seconds,
-                    tone=_TONES.get(name, "unknown"),
-                    text=format_time(seconds),
-                    share=format_percent(seconds / view.total_s),
-                    source=words,
-                )
-            )
-            before += seconds
+        spans += step_spans(view.name, view.steps, view.total_s, len(spans))
     if not spans:
         return None
     high = max(span.high for span in spans) * 1.3

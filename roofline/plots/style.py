@@ -43,6 +43,10 @@ TONES: Final = {
     "busy": "#a3308c",
     "phase": "#a08c5b",
     "measured": "#1a1d21",
+    # of two runs: the base, and what the other saves or adds
+    "base": "#a9b2bd",
+    "saved": "#1b7f8c",
+    "added": "#b3261e",
 }
 """Colour by what binds a point, and by rung."""
 

@@ -4,59 +4,85 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from roofline.analysis.compare import Comparison, Delta, Pair, Versus, clock_words
+from roofline.analysis.compare import Comparison, Delta, Pair, Versus
 from roofline.analysis.explain import signed_time
 from roofline.analysis.gate import Gate, Judgement, gate_passes
+from roofline.analysis.observed import Run
 from roofline.plots.labels import shorten
 from roofline.report.blocks import Block, Bullets, FigureBlock, Heading, Paragraph, Table
-from roofline.units import format_count, format_si, format_time
+from roofline.report.compare_words import headline, pair_words, weight
+from roofline.units import format_count, format_percent, format_si, format_time
 
-__all__ = ["compare_blocks", "gate_blocks", "pair_words"]
+__all__ = [
+    "change_text",
+    "compare_blocks",
+    "detail",
+    "figure_blocks",
+    "gate_blocks",
+    "kernels",
+    "overview",
+    "runs_of",
+    "sources",
+    "value_text",
+]
 
 _MOST_PAIRS = 40  # rows of a table in the text; the JSON and CSV hold every one
 _MOST_LETTERS = 60  # of a name in a table; its own section, the JSON and the CSV have all of it
 _MOST_NAMES = 4  # runs in a title
 _MOST_DETAILS = 3  # pairs with a table of their own
-_ORDER = (
-    "slower",
-    "faster",
-    "unproven",
-    "refused",
-    "gone",
-    "new",
-    "unknown",
-    "below-noise",
-    "same",
-)
+
+_ALTS = {
+    "roofline": "Roofline with an arrow from each base to its new point",
+    "change": "From the base to the new time: what each reason saves or adds",
+    "activity": "Busy time of each engine and DMA, base and new",
+    "parts": "What the whole time is, base and new: from the lower bound up",
+}
+"""What the figures of a comparison show, by their stems."""
 
 
-def compare_blocks(comparison: Comparison, *, figure: bool = False) -> list[Block]:
-    """Return the whole comparison; ``figure`` says that a figure ``compare`` stands beside it."""
-    base = comparison.base
+def compare_blocks(comparison: Comparison, *, figures: Sequence[str] = ()) -> list[Block]:
+    """Return the whole comparison; ``figures`` are the stems of those that stand beside it."""
     blocks: list[Block] = [
-        Heading(text=f"{base.label} against {_names(comparison)}", level=1),
-        Paragraph(text=_sources(comparison)),
+        title(comparison),
+        *headlines(comparison),
+        Paragraph(text=sources(comparison)),
+        *overview(comparison),
     ]
-    if len(comparison.versus) > 1 and all(len(v.pairs) == 1 for v in comparison.versus):
-        blocks.append(_overview(comparison))
     for versus in comparison.versus:
         blocks += _versus(comparison, versus)
-    if figure:
-        blocks.append(
-            FigureBlock(
-                stem="compare", alt="Roofline with an arrow from each base to its new point"
-            )
-        )
-    notes = dict.fromkeys(
-        note for run in (base, *(v.run for v in comparison.versus)) for note in run.notes
-    )
+    blocks += figure_blocks(figures)
+    notes = dict.fromkeys(note for run in runs_of(comparison) for note in run.notes)
     if notes:
         blocks += [Heading(text="Notes"), Bullets(items=tuple(notes))]
     return blocks
 
 
-def _sources(comparison: Comparison) -> str:
-    runs = (comparison.base, *(versus.run for versus in comparison.versus))
+def title(comparison: Comparison) -> Heading:
+    """Return the names of the runs as the title."""
+    labels = [versus.run.label for versus in comparison.versus]
+    others = ", ".join(labels) if len(labels) <= _MOST_NAMES else f"{len(labels)} others"
+    return Heading(text=f"{comparison.base.label} against {others}", level=1)
+
+
+def headlines(comparison: Comparison) -> list[Block]:
+    """Return what happened in a sentence a run."""
+    said = tuple(headline(versus) for versus in comparison.versus)
+    return [Paragraph(text=said[0]) if len(said) == 1 else Bullets(items=said)]
+
+
+def figure_blocks(stems: Sequence[str]) -> list[Block]:
+    """Return figures by their stems."""
+    return [FigureBlock(stem=stem, alt=_ALTS[stem]) for stem in stems]
+
+
+def runs_of(comparison: Comparison) -> tuple[Run, ...]:
+    """Return the base and the runs against it."""
+    return (comparison.base, *(versus.run for versus in comparison.versus))
+
+
+def sources(comparison: Comparison) -> str:
+    """Return where the runs came from, and which of them is the base."""
+    runs = runs_of(comparison)
     if len({run.source for run in runs}) == 1:
         where = f"All of {runs[0].source} ({runs[0].format})."
     else:
@@ -64,18 +90,13 @@ def _sources(comparison: Comparison) -> str:
     return f"{where} Base is {runs[0].label}; faster and slower are said of the other."
 
 
-def _names(comparison: Comparison) -> str:
-    labels = [versus.run.label for versus in comparison.versus]
-    return ", ".join(labels) if len(labels) <= _MOST_NAMES else f"{len(labels)} others"
-
-
 def _versus(comparison: Comparison, versus: Versus) -> Iterator[Block]:
     several = len(comparison.versus) > 1
-    pairs = sorted(versus.pairs, key=_weight)
+    pairs = sorted(versus.pairs, key=weight)
     if len(pairs) > 1:
         if several:
             yield Heading(text=versus.run.label)
-        yield _summary(versus, pairs)
+        yield kernels(versus, _MOST_PAIRS)
     detailed = [
         pair
         for pair in pairs
@@ -85,15 +106,17 @@ def _versus(comparison: Comparison, versus: Versus) -> Iterator[Block]:
     for pair in detailed[:_MOST_DETAILS]:
         if several or len(pairs) > 1:
             yield Heading(text=pair.key)
-        yield from _detail(pair)
+        yield from detail(pair, alone=len(pairs) == 1)
     impossible = [line for pair in versus.pairs for _, line in pair.impossible]
     if impossible:
         yield Heading(text="Impossible times")
         yield Bullets(items=tuple(dict.fromkeys(impossible)))
 
 
-def _overview(comparison: Comparison) -> Table:
-    """Return one line a run, the base first, where each run has one kernel."""
+def overview(comparison: Comparison) -> list[Block]:
+    """Return one line a run, the base first, where there are several with one kernel each."""
+    if len(comparison.versus) < 2 or any(len(v.pairs) != 1 for v in comparison.versus):
+        return []
     pairs = [versus.pairs[0] for versus in comparison.versus]
     rows = [
         (
@@ -114,12 +137,14 @@ def _overview(comparison: Comparison) -> Table:
                 _of_bound(pair, "new"),
             )
         )
-    return Table(
-        columns=("run", "time", "change", "outcome", "of bound"),
-        rows=tuple(rows),
-        numeric=frozenset({1, 2, 4}),
-        note=f"of bound: the time that nothing can beat, over the time.{_marks(pairs)}",
-    )
+    return [
+        Table(
+            columns=("run", "time", "change", "outcome", "of bound"),
+            rows=tuple(rows),
+            numeric=frozenset({1, 2, 4}),
+            note=f"of bound: the time that nothing can beat, over the time.{_marks(pairs)}",
+        )
+    ]
 
 
 def _marks(pairs: Sequence[Pair]) -> str:
@@ -139,23 +164,18 @@ def _of_bound(pair: Pair, side: str) -> str:
     one, seconds = (pair.base, pair.base_s) if side == "base" else (pair.new, pair.new_s)
     if one is None or one.bound_s is None or not seconds:
         return "-"
-    return f"{one.bound_s / seconds * 100:.2g} %"
+    return format_percent(one.bound_s / seconds)
 
 
-def _weight(pair: Pair) -> tuple[float, int]:
-    """Order pairs by how much time they change; what has no change comes behind."""
-    return -abs(pair.change_s or 0.0), _ORDER.index(pair.outcome)
-
-
-def _summary(versus: Versus, pairs: Sequence[Pair]) -> Table:
-    counts = {outcome: len(versus.of(outcome)) for outcome in _ORDER}
-    said = ", ".join(f"{number} {outcome}" for outcome, number in counts.items() if number)
+def kernels(versus: Versus, most: int | None = None) -> Table:
+    """Return a line a kernel, the largest changes first; with ``most`` no more than that."""
+    pairs = sorted(versus.pairs, key=weight)
     cut = (
-        f" The {_MOST_PAIRS} largest changes of {len(pairs)} are shown."
-        if len(pairs) > _MOST_PAIRS
+        f" The {most} largest changes of {len(pairs)} are shown."
+        if most is not None and len(pairs) > most
         else ""
     )
-    shown = _with_presence(pairs)
+    shown = pairs if most is None else _with_presence(pairs, most)
     return Table(
         columns=("kernel", "base", "new", "change", "outcome", "of bound"),
         rows=tuple(
@@ -170,15 +190,15 @@ def _summary(versus: Versus, pairs: Sequence[Pair]) -> Table:
             for pair in shown
         ),
         numeric=frozenset({1, 2, 3, 5}),
-        note=f"{said}.{cut}{_marks(shown)}",
+        note=f"{cut}{_marks(shown)}".strip(),
     )
 
 
-def _with_presence(pairs: Sequence[Pair]) -> list[Pair]:
+def _with_presence(pairs: Sequence[Pair], most: int) -> list[Pair]:
     """Return the largest changes, with every kernel that is gone or new among them."""
     alone = [pair for pair in pairs if pair.outcome in ("gone", "new", "refused")]
     rest = [pair for pair in pairs if pair not in alone]
-    room = max(0, _MOST_PAIRS - len(alone))
+    room = max(0, most - len(alone))
     return [*rest[:room], *alone]
 
 
@@ -203,25 +223,18 @@ def _short(pair: Pair) -> str:
         return "not compared: clocks differ" if "clock" in pair.refused else "not compared"
     if pair.outcome == "same" or not pair.change_s or pair.ratio is None:
         return "same"
-    size = f"{pair.ratio:.3g}x faster" if pair.change_s < 0 else f"{1 / pair.ratio:.3g}x slower"
     more = {"below-noise": " (noise)", "unproven": " (?)"}.get(pair.outcome, "")
     verdict = f"; now {pair.new.verdict}" if pair.verdict_changed and pair.new else ""
-    return f"{size}{more}{verdict}"
+    return f"{pair.size}{more}{verdict}"
 
 
-def pair_words(pair: Pair) -> str:
-    """Return what happened to a pair in one sentence."""
-    if pair.change_s is None or pair.base_s is None:
-        return f"{pair.key}: {pair.words}."
-    share = pair.change_s / pair.base_s
-    return (
-        f"{pair.key}: {pair.words}. {format_time(pair.base_s)} -> {format_time(pair.new_s)} "
-        f"({signed_time(pair.change_s)}, {share:+.1%}) on the clock {clock_words(pair.clock)}."
-    )
+def detail(pair: Pair, *, alone: bool = False, table: bool = True) -> Iterator[Block]:
+    """Yield noise, reasons, verdicts and findings of a pair, then its quantities.
 
-
-def _detail(pair: Pair) -> Iterator[Block]:
-    yield Paragraph(text=pair_words(pair))
+    The sentence on a pair that is ``alone`` in its run stands above; ``table`` adds quantities.
+    """
+    if not alone:
+        yield Paragraph(text=pair_words(pair))
     if pair.noise.seconds is not None:
         yield Paragraph(text=f"Noise: {format_time(pair.noise.seconds)} ({pair.noise.source}).")
     if pair.terms and pair.outcome != "same":
@@ -229,7 +242,7 @@ def _detail(pair: Pair) -> Iterator[Block]:
     lines = list(_verdict_lines(pair))
     if lines:
         yield Bullets(items=tuple(lines))
-    if pair.deltas:
+    if table and pair.deltas:
         yield Table(
             columns=("", "base", "new", "change", ""),
             rows=tuple(_row(one) for one in pair.deltas),
@@ -263,7 +276,8 @@ def _verdict_lines(pair: Pair) -> Iterator[str]:
             yield f"finding {name}: {id_}, {what}"
 
 
-def _row(delta: Delta) -> tuple[str, str, str, str, str]:
+def change_text(delta: Delta) -> tuple[str, str]:
+    """Return a change and its share of the base; ``=`` and nothing where both are the same."""
     change = delta.change
     if change is None:
         text = ""
@@ -271,15 +285,22 @@ def _row(delta: Delta) -> tuple[str, str, str, str, str]:
         text = signed_time(change) or "0 s"
     else:
         text = (
-            f"{'+' if change > 0 else '-' if change < 0 else ''}{_value(abs(change), delta.unit)}"
+            f"{'+' if change > 0 else '-' if change < 0 else ''}"
+            f"{value_text(abs(change), delta.unit)}"
         )
     share = "" if delta.relative is None else f"{delta.relative:+.1%}"
     if change == 0:
         text, share = "=", ""
-    return delta.label, _value(delta.base, delta.unit), _value(delta.new, delta.unit), text, share
+    return text, share
 
 
-def _value(value: float | None, unit: str) -> str:
+def _row(delta: Delta) -> tuple[str, str, str, str, str]:
+    values = (value_text(value, delta.unit) for value in (delta.base, delta.new))
+    return delta.label, next(values), next(values), *change_text(delta)
+
+
+def value_text(value: float | None, unit: str) -> str:
+    """Return a quantity in the SI base ``unit`` as text."""
     if unit == "s":
         return format_time(value)
     if unit in ("1", "B"):

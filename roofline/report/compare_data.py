@@ -57,6 +57,17 @@ def _run(run: Run) -> dict[str, Any]:
         "format": run.format,
         "kernels": list(run.kernels),
         "notes": list(run.notes),
+        "issues": [
+            {
+                "file": file,
+                "id": issue.id,
+                "severity": issue.severity,
+                "what": issue.what,
+                "table": issue.table,
+                "count": issue.count,
+            }
+            for file, issue in run.issues
+        ],
     }
 
 
@@ -100,6 +111,9 @@ def _pair(pair: Pair) -> dict[str, Any]:
         ],
         "findings_gone": _findings(pair.findings_gone),
         "findings_new": _findings(pair.findings_new),
+        "findings_kept": None
+        if pair.findings_kept is None
+        else [{"id": id_, "base": base, "new": new} for id_, base, new in pair.findings_kept],
         "impossible": [{"side": side, "what": what} for side, what in pair.impossible],
         "caveats": list(pair.caveats),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from roofline.analysis.compare import Comparison, compare_runs
 from roofline.analysis.gate import (
@@ -21,12 +22,15 @@ from roofline.errors import QueryError
 from roofline.report.blocks import Block
 from roofline.report.compare_blocks import compare_blocks, gate_blocks
 from roofline.report.compare_data import compare_csv, compare_json
-from roofline.report.data import to_json
+from roofline.report.data import figures_json, to_json
 from roofline.report.markdown import to_markdown
 from roofline.report.terminal import to_text
 from roofline.report.write import write_file, write_folder
 from roofline.study.observe import Options, observe, observe_all, observe_joined
 from roofline.study.run_file import baseline_json
+
+if TYPE_CHECKING:
+    from roofline.plots.figure import Figure
 
 __all__ = [
     "WRITES",
@@ -38,8 +42,8 @@ __all__ = [
     "write_compared",
 ]
 
-WRITES = ("md", "json", "csv", "svg", "png", "pdf")
-"""What a comparison can be written as; a path without suffix is a folder with all but pdf."""
+WRITES = ("md", "json", "csv", "html", "svg", "png", "pdf")
+"""What a comparison can be written as; a path without suffix is a folder with every form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,21 +60,30 @@ class Compared:
         return gate_passes(self.judgements)
 
     @property
+    def gate_blocks(self) -> list[Block]:
+        """What the gate says; nothing without one."""
+        return [] if self.gate is None else gate_blocks(self.gate, self.judgements)
+
+    @property
     def blocks(self) -> list[Block]:
         """What to say, the gate first."""
-        gate = [] if self.gate is None else gate_blocks(self.gate, self.judgements)
         head, *rest = compare_blocks(self.comparison)
-        return [head, *gate, *rest]
+        return [head, *self.gate_blocks, *rest]
 
     def to_text(self, width: int = 80) -> str:
         """Return text for a terminal."""
         return to_text(self.blocks, width=width)
 
-    def to_markdown(self, *, figure: bool = False) -> str:
-        """Return Markdown for a pull request; ``figure`` shows ``compare.svg`` beside it."""
-        gate = [] if self.gate is None else gate_blocks(self.gate, self.judgements)
-        head, *rest = compare_blocks(self.comparison, figure=figure)
-        return to_markdown([head, *gate, *rest])
+    def to_markdown(self, *, figures: Sequence[str] = ()) -> str:
+        """Return Markdown for a pull request; it shows the SVG of ``figures`` beside it."""
+        head, *rest = compare_blocks(self.comparison, figures=figures)
+        return to_markdown([head, *self.gate_blocks, *rest])
+
+    def to_html(self, figures: Sequence[Figure] | None = None) -> str:
+        """Return the interactive page: one text that needs no other file and no network."""
+        from roofline.report.compare_page import compare_page
+
+        return compare_page(self.comparison, self.gate_blocks, figures)
 
     def to_json(self) -> str:
         """Return JSON; docs/schema/compare-1.json describes it."""
@@ -149,9 +162,6 @@ def write_compared(compared: Compared, output: Path) -> tuple[Path, ...]:
     Raises ``QueryError`` for an unknown suffix, and for a figure of kernels that have no place on
     a roofline.
     """
-    from roofline.plots.compare import describe_compare
-    from roofline.plots.draw import save
-
     suffix = output.suffix.removeprefix(".").lower()
     if suffix and suffix not in WRITES:
         raise QueryError(f"{output}: unknown format; known: {', '.join(WRITES)}, or a folder")
@@ -159,29 +169,44 @@ def write_compared(compared: Compared, output: Path) -> tuple[Path, ...]:
         "md": lambda: compared.to_markdown(),
         "json": lambda: compared.to_json(),
         "csv": lambda: compare_csv(compared.comparison),
+        "html": lambda: compared.to_html(),
     }
     if suffix in texts:
         text = texts[suffix]()
         return (write_file(output, lambda path: path.write_text(text, "utf-8", newline="\n")),)
-    figure = describe_compare(compared.comparison)
     if suffix:
-        if figure is None:
-            raise QueryError(
-                f"{output}: no kernel here has FLOP or element-passes, bytes and a time on both "
-                "sides: nothing to place on a roofline"
-            )
-        return (write_file(output, lambda path: save(figure, path)),)
+        return (_write_plane(compared, output),)
+    return write_folder(output, lambda folder: _fill(compared, folder))
 
-    def fill(scratch: Path) -> None:
-        written = {
-            "compare.md": compared.to_markdown(figure=figure is not None),
-            "compare.json": compared.to_json(),
-            "compare.csv": compare_csv(compared.comparison),
-        }
-        for name, text in written.items():
-            (scratch / name).write_text(text, encoding="utf-8", newline="\n")
-        if figure is not None:
-            for kind in ("svg", "png"):
-                save(figure, scratch / f"compare.{kind}")
 
-    return write_folder(output, fill)
+def _write_plane(compared: Compared, output: Path) -> Path:
+    from roofline.plots.compare import describe_compare
+    from roofline.plots.draw import save
+
+    figure = describe_compare(compared.comparison)
+    if figure is None:
+        raise QueryError(
+            f"{output}: no kernel here has FLOP or element-passes, bytes and a time on both "
+            "sides: nothing to place on a roofline"
+        )
+    return write_file(output, lambda path: save(figure, path))
+
+
+def _fill(compared: Compared, folder: Path) -> None:
+    from roofline.plots.draw import FORMATS, save
+    from roofline.plots.table import figure_csv
+    from roofline.report.compare_page import compare_figures
+
+    figures = compare_figures(compared.comparison)
+    for figure in figures:
+        save(figure, *(folder / f"{figure.key}.{kind}" for kind in FORMATS))
+    texts = {
+        "compare.md": compared.to_markdown(figures=[figure.key for figure in figures]),
+        "compare.json": compared.to_json(),
+        "compare.csv": compare_csv(compared.comparison),
+        "index.html": compared.to_html(figures),
+        "figures.json": figures_json(figures),
+        **{f"{figure.key}.csv": figure_csv(figure) for figure in figures},
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")

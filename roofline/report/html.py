@@ -47,8 +47,10 @@ def to_html(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    document, roots = document_json([plot for panel in panels for plot, _, _ in panel.plots])
-    shown = {panel.key: panel for panel in panels}
+    shown = _in_order(blocks, panels)
+    document, roots = document_json(
+        [plot for panel in shown.values() for plot, _, _ in panel.plots]
+    )
     plain = [_plain(block, shown, images or {}) for block in blocks]
     kept = [block for block in plain if block]
     sections = _sections(kept)
@@ -56,7 +58,7 @@ def to_html(
         "palettes": PALETTES,
         "document": document,
         "roots": roots,
-        "panels": {panel.key: {"kind": panel.kind, **panel.data} for panel in panels},
+        "panels": {key: {"kind": panel.kind, **panel.data} for key, panel in shown.items()},
         "tables": _rests(kept),
     }
     return environment.get_template("page.html").render(
@@ -64,13 +66,20 @@ def to_html(
         version=__version__,
         sections=sections,
         style=Markup((_TEMPLATES / "page.css").read_text(encoding="utf-8")),
-        library=Markup(_in_script(library_script())) if panels else "",
+        library=Markup(_in_script(library_script())) if shown else "",
         scripts=[
             Markup(_in_script((_TEMPLATES / name).read_text(encoding="utf-8")))
             for name in ("tables.js", "plots.js", "timeline.js", "page.js")
         ],
         data=Markup(script_json(data)),
     )
+
+
+def _in_order(blocks: Sequence[Block], panels: Sequence[Panel]) -> dict[str, Panel]:
+    """Return panels by key as the blocks show them: Bokeh puts roots into elements in order."""
+    held = {panel.key: panel for panel in panels}
+    stems = [block.stem for block in blocks if isinstance(block, FigureBlock)]
+    return {stem: held[stem] for stem in stems if stem in held}
 
 
 def script_json(data: Any) -> str:

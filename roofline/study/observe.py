@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from roofline.analysis.observed import Observed, Run, join_repeats
+from roofline.captures.capture import Issue
 from roofline.captures.folder import Group, Member, is_folder, one_each, program_name, scan_folder
 from roofline.captures.measured import load_measured
 from roofline.captures.registry import open_capture
@@ -86,6 +87,7 @@ def observe_joined(paths: Sequence[str], options: Options, *, label: str) -> Run
         format=", ".join(dict.fromkeys(run.format for run in runs)),
         observed=join_repeats(observed),
         notes=tuple(dict.fromkeys(note for run in runs for note in run.notes)),
+        issues=tuple(dict.fromkeys(issue for run in runs for issue in run.issues)),
     )
 
 
@@ -115,6 +117,7 @@ def _folder(path: Path, options: Options) -> Run:
     folder = scan_folder(path, options.compat)
     observed: list[Observed] = []
     notes = list(folder.problems)
+    issues: list[tuple[str, Issue]] = []
     for group in folder.groups:
         kernel = path.name if options.repeats else program_name(path, group.members[0].capture)
         ranks = {member.rank for member in group.members}
@@ -123,12 +126,14 @@ def _folder(path: Path, options: Options) -> Run:
             run = observe_capture(member.capture, options, kernel=name)
             observed += run.observed
             notes += run.notes
+            issues += run.issues
     return Run(
         label=path.name,
         source=str(path),
         format="folder",
         observed=tuple(observed),
         notes=tuple(dict.fromkeys(notes)),
+        issues=tuple(dict.fromkeys(issues)),
     )
 
 

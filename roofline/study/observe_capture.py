@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from roofline.analysis.observed import Observed, Run, Timing, Use
+from roofline.analysis.observed import Observed, Part, Run, Timing, Use
 from roofline.captures.capture import Capture
 from roofline.captures.folder import program_name
 from roofline.errors import CaptureError, QueryError, RooflineError
@@ -20,6 +20,8 @@ __all__ = ["observe_capture", "summary_uses"]
 
 _RESOLUTION_S = 1e-9
 """Traces are printed in whole ns."""
+
+_BOUND = "bound of executed work"
 
 _COUNTS = {
     "instructions": (
@@ -57,6 +59,7 @@ def observe_capture(capture: Capture, options: Options, *, kernel: str = "") -> 
         format=capture.format,
         observed=observed,
         notes=notes,
+        issues=tuple((capture.path.name, issue) for issue in capture.quality),
     )
 
 
@@ -184,6 +187,7 @@ class _Judged:
 def _judge(capture: Capture, name: str, options: Options) -> _Judged:
     from roofline.study.captured import capture_findings, capture_hardware, capture_row
     from roofline.study.study import Variant
+    from roofline.study.views import capture_steps
 
     try:
         hardware = capture_hardware(capture, options.hardware, lnc=options.lnc)
@@ -206,6 +210,7 @@ def _judge(capture: Capture, name: str, options: Options) -> _Judged:
             preset=options.preset,
         )
         found = capture_findings(capture, hardware, "", options.window)
+        steps, _, source = capture_steps(capture, hardware)
     except RooflineError as error:
         return _Judged(observed=replace(seen, notes=(f"no verdict: {error}",)))
     placement, bound = row.placement, row.placement.bound
@@ -216,7 +221,12 @@ def _judge(capture: Capture, name: str, options: Options) -> _Judged:
             seen,
             passes=placement.passes or None,
             bound_s=bound.seconds if bound is not None and terms else None,
-            bound_what=f"lower bound ({', '.join(terms)})" if terms else "",
+            bound_what="" if not terms else _BOUND if "memory" in terms else f"{_BOUND}, no bytes",
+            bounds={} if bound is None else {n: s for n, s in bound.terms_s.items() if s},
+            parts=tuple(
+                Part(name=name, seconds=seconds, what=source if name == "lower_bound" else words)
+                for name, words, seconds in steps
+            ),
             verdict=row.verdict.label,
             verdict_weak=row.verdict.weak,
             findings={one.id: one.what for one in found},

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from roofline.analysis.finding import Finding
 from roofline.analysis.observed import Observed, Run, Timing, Use
 from roofline.analysis.totals import body_time
+from roofline.captures.capture import Issue
 from roofline.captures.registry import open_capture
 from roofline.study.evaluate import evaluate
 from roofline.study.findings import launch_spread
@@ -26,6 +27,7 @@ def observe_study(study: Study, options: Options) -> Run:
     """Return every time and capture of a study on its first hardware, or on the one asked for."""
     observed: list[Observed] = []
     notes: list[str] = []
+    issues: list[tuple[str, Issue]] = []
     if study.measurements:
         result = evaluate(
             study,
@@ -41,12 +43,14 @@ def observe_study(study: Study, options: Options) -> Run:
         run = observe_capture(open_capture(reference.path, options.compat), options, kernel=name)
         observed += [replace(one, config=reference.config.key) for one in run.observed]
         notes += run.notes
+        issues += run.issues
     return Run(
         label=study.name,
         source=study.name,
         format="study",
         observed=tuple(observed),
         notes=tuple(notes),
+        issues=tuple(issues),
     )
 
 
@@ -67,6 +71,9 @@ def _observed(row: Row, rows: Sequence[Row], findings: Sequence[Finding]) -> Obs
         bytes_per_s=placement.hardware.memory_ceiling("theoretical").value,
         bound_s=placement.bound_s,
         bound_what="lower bound",
+        bounds={}
+        if placement.bound is None
+        else {name: seconds for name, seconds in placement.bound.terms_s.items() if seconds},
         verdict=row.verdict.label,
         verdict_weak=row.verdict.weak,
         findings={one.id: one.what for one in findings if one.subject in subjects},

@@ -13,7 +13,7 @@ from roofline.captures.capture import Capture
 from roofline.errors import CaptureError, QueryError
 from roofline.hardware.model import Hardware
 
-__all__ = ["CaptureView", "LaneView", "capture_view"]
+__all__ = ["CaptureView", "LaneView", "capture_steps", "capture_view"]
 
 _BINS: Final = 2048
 _SHARE: Final = 1000  # shares are in thousandths
@@ -50,21 +50,10 @@ class CaptureView:
 
 def capture_view(capture: Capture, hardware: Hardware) -> CaptureView:
     """Return the view of a capture; parts it has no data for are empty."""
-    steps: tuple[tuple[str, str, float], ...] = ()
-    source = ""
     total = float(capture.summary.get("total_time") or 0.0)
+    steps, counted, source = capture_steps(capture, hardware)
+    total = counted or total
     body = (0.0, total)
-    try:
-        found = capture_bounds(capture, hardware)
-    except (CaptureError, QueryError):
-        pass
-    else:
-        total, source = float(found.attrs["total_s"]), str(found.attrs["lower_bound_source"])
-        steps = tuple(
-            (str(name), str(found.attrs[f"step_{name}"]), float(seconds))
-            for name, seconds in zip(found.step.values, found.step_s.values, strict=True)
-            if seconds > 0
-        )
     lanes: tuple[LaneView, ...] = ()
     if capture.has("instructions") or capture.has("dma"):
         use = utilization(capture, window="total", bins=_bins(capture))
@@ -80,6 +69,25 @@ def capture_view(capture: Capture, hardware: Hardware) -> CaptureView:
         steps=steps,
         lower_bound_source=source,
     )
+
+
+def capture_steps(
+    capture: Capture, hardware: Hardware
+) -> tuple[tuple[tuple[str, str, float], ...], float, str]:
+    """Return (name, words, s) from the lower bound up, the total in s, and what the bound is of.
+
+    Without data for bounds there are no steps, and the total is 0.
+    """
+    try:
+        found = capture_bounds(capture, hardware)
+    except (CaptureError, QueryError):
+        return (), 0.0, ""
+    steps = tuple(
+        (str(name), str(found.attrs[f"step_{name}"]), float(seconds))
+        for name, seconds in zip(found.step.values, found.step_s.values, strict=True)
+        if seconds > 0
+    )
+    return steps, float(found.attrs["total_s"]), str(found.attrs["lower_bound_source"])
 
 
 def _bins(capture: Capture) -> int:

@@ -90,3 +90,37 @@ def requests(driver: Any) -> list[str]:
             if not url.startswith(("file:", "data:", "blob:", "chrome")):
                 found.append(url)
     return found
+
+
+def column(driver: Any, key: str, source: str, name: str) -> list[Any]:
+    """Return a column of a data source of a plot; what is no number is ``None``."""
+    return list(
+        driver.execute_script(
+            "const plot = Bokeh.documents[0].get_model_by_name(arguments[0]);"
+            "return [...rooflinePage.sourceOf(plot, arguments[1]).data[arguments[2]]]"
+            ".map((v) => Number.isNaN(v) ? null : v)",
+            key, source, name,
+        )
+    )  # fmt: skip
+
+
+def point_at(driver: Any, key: str, number: int) -> tuple[int, int]:
+    """Return where a point of a plane is in the window, scrolled into view."""
+    driver.execute_script(
+        f"document.querySelector('#plot-{key}').scrollIntoView({{block: 'center'}})"
+    )
+    x, y = driver.execute_script(
+        """
+        const [key, number] = arguments
+        const plot = Bokeh.documents[0].get_model_by_name(key)
+        const data = rooflinePage.sourceOf(plot, 'points').data
+        const box = document.querySelector('#plot-' + key).getBoundingClientRect()
+        const frame = Bokeh.index.find_one_by_id(plot.id).frame.bbox
+        const share = (v, r) => Math.log(v / r.start) / Math.log(r.end / r.start)
+        return [box.left + frame.left + share(data.x[number], plot.x_range) * frame.width,
+                box.top + frame.bottom - share(data.y[number], plot.y_range) * frame.height]
+        """,
+        key,
+        number,
+    )
+    return round(x), round(y)

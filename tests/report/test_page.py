@@ -12,7 +12,15 @@ from roofline.report.html import script_json, to_html
 from roofline.report.panels import panel_of
 from roofline.report.run import study_result
 from roofline.report.study_report import study_page
-from tests.report.browser import chromium, open_page, problems, requests, wait
+from tests.report.browser import (
+    chromium,
+    column,
+    open_page,
+    point_at,
+    problems,
+    requests,
+    wait,
+)
 
 EVIL = '</script><img src=x onerror="window.hacked=1"><!--<script>\' & \u2028'
 
@@ -78,17 +86,6 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def column(driver: Any, key: str, source: str, name: str) -> list[Any]:
-    return list(
-        driver.execute_script(
-            "const plot = Bokeh.documents[0].get_model_by_name(arguments[0]);"
-            "return [...rooflinePage.sourceOf(plot, arguments[1]).data[arguments[2]]]"
-            ".map((v) => Number.isNaN(v) ? null : v)",
-            key, source, name,
-        )
-    )  # fmt: skip
-
-
 def test_a_study_opens_from_disk_without_errors_or_requests(driver: Any, study: Path) -> None:
     open_page(driver, study)
     assert problems(driver) == []
@@ -144,33 +141,12 @@ def test_isolation_by_keyboard_fades_the_others_and_tells_every_number(
     assert set(column(driver, "roofline", "points", "alpha")) == {1}
 
 
-def at_point(driver: Any) -> tuple[int, int]:
-    """Return where the first point of the roofline is in the window, scrolled into view."""
-    driver.execute_script(
-        "document.querySelector('#plot-roofline').scrollIntoView({block: 'center'})"
-    )
-    return tuple(
-        driver.execute_script(
-            """
-            const plot = Bokeh.documents[0].get_model_by_name('roofline')
-            const data = rooflinePage.sourceOf(plot, 'points').data
-            const box = document.querySelector('#plot-roofline').getBoundingClientRect()
-            const view = Bokeh.index.find_one_by_id(plot.id)
-            const frame = view.frame.bbox
-            const share = (v, r) => Math.log(v / r.start) / Math.log(r.end / r.start)
-            return [box.left + frame.left + share(data.x[0], plot.x_range) * frame.width,
-                    box.top + frame.bottom - share(data.y[0], plot.y_range) * frame.height]
-            """
-        )
-    )
-
-
 def test_hover_and_click_on_a_point(driver: Any, study: Path) -> None:
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.actions.action_builder import ActionBuilder
 
     open_page(driver, study)
-    x, y = (round(v) for v in at_point(driver))
+    x, y = point_at(driver, "roofline", 0)
     ActionBuilder(driver).pointer_action.move_to_location(x - 40, y - 40)
     builder = ActionBuilder(driver)
     builder.pointer_action.move_to_location(x - 3, y)
@@ -297,6 +273,23 @@ def test_ten_thousand_points_stay_small_and_open(driver: Any, tmp_path: Path) ->
     open_page(driver, path)
     assert len(column(driver, "roofline", "points", "x")) == 10_000
     assert problems(driver) == []
+
+
+def test_panels_stand_where_their_blocks_are(driver: Any, tmp_path: Path) -> None:
+    path = tmp_path / "index.html"
+    first, second = plane("first"), lanes()
+    blocks = [FigureBlock(stem=one.key, alt="") for one in (second, first)]
+    text = to_html("t", blocks, panels=[panel_of(first), panel_of(second)])
+    path.write_text(text, encoding="utf-8")
+    open_page(driver, path)
+    held = driver.execute_script(
+        "return [...document.querySelectorAll('.plot')].map((e) =>"
+        " [e.dataset.plot, Bokeh.index.find_one_by_id("
+        "Bokeh.documents[0].get_model_by_name(e.dataset.plot).id).el.getRootNode().host"
+        "?.parentElement === e || e.contains(Bokeh.index.find_one_by_id("
+        "Bokeh.documents[0].get_model_by_name(e.dataset.plot).id).el)])"
+    )
+    assert held == [["timeline-0", True], ["roofline", True]]
 
 
 def test_json_in_a_script_cannot_end_it() -> None:

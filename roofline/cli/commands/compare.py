@@ -47,7 +47,7 @@ __all__ = ["command"]
     "outputs",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Write .md, .json, .csv, .svg, .png or .pdf, or a folder with all. Repeatable.",
+    help="Write .html, .md, .json, .csv, .svg, .png or .pdf, or a folder with all. Repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -97,7 +97,10 @@ def command(
     written = [path for output in outputs for path in write_compared(compared, output)]
     echo(compared.to_json() if as_json else compared.to_text(width()), nl=False)
     if written and not as_json:
-        echo(f"\nwritten: {', '.join(map(str, written))}")
+        echo("")
+        for folder in dict.fromkeys(path.parent for path in written):
+            names = ", ".join(path.name for path in written if path.parent == folder)
+            echo(f"{folder}: {names}")
     if not compared.passes:
         raise click.exceptions.Exit(1)
 

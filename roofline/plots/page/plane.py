@@ -48,6 +48,7 @@ def plane_model(figure: Figure, roofs: Sequence[Line] = ()) -> Plot:
         xs="xs", ys="ys", source=line_source, line_color="colour", line_width="width",
         line_dash="dash", line_alpha="alpha",
     )  # fmt: skip
+    _add_arrows(plot, [line for line in rest if line.role == "arrow"])
     point_source = ColumnDataSource(_points(figure.points), name="points")
     points = plot.scatter(
         x="x", y="y", source=point_source, marker="marker", size="size", fill_color="fill",
@@ -64,6 +65,36 @@ def plane_model(figure: Figure, roofs: Sequence[Line] = ()) -> Plot:
     plot.add_glyph(ColumnDataSource(empty, name="labels"), glyph)
     add_hover(plot, points, drawn, select=points)
     return plot
+
+
+def _add_arrows(plot: Plot, lines: Sequence[Line]) -> None:
+    """Draw the heads of arrows; their shafts are among the other lines."""
+    from bokeh.models import ColumnDataSource
+    from bokeh.models.annotations import Arrow
+    from bokeh.models.annotations.arrows import NormalHead
+
+    if not lines:
+        return
+    source = ColumnDataSource(
+        {
+            "x0": [line.x[0] for line in lines],
+            "y0": [line.y[0] for line in lines],
+            "x1": [line.x[-1] for line in lines],
+            "y1": [line.y[-1] for line in lines],
+            "group": [line.key.partition(":")[2] for line in lines],
+            "tone": ["ink"] * len(lines),
+            "colour": [colour("ink")] * len(lines),
+            "alpha": [1.0] * len(lines),
+        },
+        name="arrows",
+    )
+    head = NormalHead(size=11, fill_color="colour", line_color="colour", fill_alpha="alpha",
+                      line_alpha="alpha")  # fmt: skip
+    # the stubs of the library name this property otherwise than the library does
+    look: dict[str, Any] = {"line_alpha": 0.0, "level": "underlay"}
+    plot.add_layout(
+        Arrow(x_start="x0", y_start="y0", x_end="x1", y_end="y1", end=head, source=source, **look)
+    )
 
 
 def _roofs(lines: Sequence[Line]) -> dict[str, list[Any]]:
