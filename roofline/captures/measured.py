@@ -149,6 +149,7 @@ def _columns(path: Path, header: Iterable[str], strict: bool) -> list[MeasuredCo
             if strict:
                 raise UnitError(f"{path}: {error}") from error
             columns.append(MeasuredColumn(header=name, concept=f"extra:{name.strip()}"))
+    columns = _sizes_apart(columns)
     if not any(column.concept.startswith("time:") for column in columns):
         names = ", ".join(column.header for column in columns) or "nothing"
         raise CaptureError(
@@ -166,6 +167,24 @@ def _columns(path: Path, header: Iterable[str], strict: bool) -> list[MeasuredCo
             )
         seen.add(column.concept)
     return columns
+
+
+def _sizes_apart(columns: list[MeasuredColumn]) -> list[MeasuredColumn]:
+    """Return the columns with ``n`` read as a size where another says that it is one.
+
+    A column ``n`` counts repeats, unless one of repeats or a size of one letter, as in M, K, N,
+    stands beside it.
+    """
+    letters = {one.header.lower() for one in columns if len(one.header) == 1}
+    counted = sum(column.concept == "repeats" for column in columns)
+    if letters == {"n"} and counted < 2:
+        return columns
+    return [
+        MeasuredColumn(header=column.header, concept=f"extra:{column.header}")
+        if column.header.lower() == "n"
+        else column
+        for column in columns
+    ]
 
 
 _BEST_TIMES: Final = (

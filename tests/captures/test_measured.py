@@ -222,3 +222,20 @@ def test_only_roofline_errors_escape(
     except RooflineError as error:
         count = len(str(error))
     assert count > 0
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "params", "repeats"),
+    [
+        ("M,K,N", "256,512,1024", {"M": 256, "K": 512, "N": 1024}, None),
+        ("m,k,n,repeats", "256,512,1024,20", {"m": 256, "k": 512, "n": 1024}, 20),
+        ("n,samples", "1024,20", {"n": 1024}, 20),
+        ("N", "20", {}, 20),
+        ("rows,n", "4,20", {"rows": 4}, 20),
+    ],
+)
+def test_n_is_a_size_beside_sizes_and_repeats_alone(
+    tmp_path: Path, header: str, cells: str, params: dict[str, int], repeats: int | None
+) -> None:
+    (row,) = load(tmp_path, f"op,dtype,time_us,{header}\nmatmul,bf16,33,{cells}\n")
+    assert (row.params, row.repeats) == (params, repeats)
