@@ -80,15 +80,15 @@ def ideal_work(table: pa.Table, lines: Timeline, hardware: Hardware) -> Ideal:
 
 def _from_operands(operands: Operands, lines: Timeline, hardware: Hardware) -> Ideal:
     code = operands.code[lines.row].astype(np.int64)
-    key = (code * len(lines.engines) + lines.engine) * (len(lines.opcodes) + 1) + lines.opcode + 1
+    key = (code * len(lines.engines) + lines.engine) * len(lines.opcodes) + lines.opcode
     used, place = np.unique(key, return_inverse=True)
     columns = np.full((4, len(used)), np.nan)
     for index, value in enumerate(used.tolist()):
-        rest, opcode = divmod(value, len(lines.opcodes) + 1)
+        rest, opcode = divmod(value, len(lines.opcodes))
         text, engine = divmod(rest, len(lines.engines))
         columns[:, index] = _work_of(
             operands.parsed[text],
-            lines.opcodes[opcode - 1] if opcode else "",
+            lines.opcodes[opcode],
             lines.engines[engine],
             hardware,
         )

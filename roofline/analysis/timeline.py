@@ -71,8 +71,8 @@ class Timeline:
     """Instructions as columns, one entry a row, in the order of the table.
 
     ``engine`` indexes ``engines``, ``core`` is the physical core, ``start`` and ``end`` are ps
-    since the capture's zero, ``kind`` indexes ``KINDS``, ``opcode`` indexes ``opcodes``; ``row``
-    is the row in the table of the capture.
+    since the capture's zero, ``kind`` indexes ``KINDS``, ``opcode`` indexes ``opcodes``, where an
+    empty one is not known; ``row`` is the row in the table of the capture.
     """
 
     engines: tuple[str, ...]
@@ -197,6 +197,8 @@ def instruction_timeline(capture: Capture, where: str | None = None) -> Timeline
     engines = (*ENGINES, *(name for name in dict.fromkeys(names) if name not in ENGINES))
     place = np.array([engines.index(name) for name in names], np.int32)
     opcode, opcodes = codes(table, "opcode")
+    if np.any(opcode < 0):
+        opcode, opcodes = np.where(opcode < 0, len(opcodes), opcode), [*opcodes, ""]
     if has(table, "kind"):
         kind, kinds = codes(table, "kind")
         unknown = sorted(set(kinds) - set(KINDS))

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from roofline.captures.decoding import decoding
+from roofline.captures.plausible import check_numbers
 from roofline.errors import CaptureError, MissingTableError
 
 if TYPE_CHECKING:
@@ -100,11 +102,11 @@ class Capture:
             )
         whole = self._cache.get(name)
         if whole is None and columns is None:
-            whole = self._cache[name] = source(None)
+            whole = self._cache[name] = self._decoded(name, source, None)
         if whole is None and columns is not None:
             key = f"{name}:{','.join(columns)}"
             if key not in self._cache:
-                self._cache[key] = source(columns)
+                self._cache[key] = self._decoded(name, source, columns)
             table = self._cache[key]
         else:
             table = whole
@@ -117,6 +119,13 @@ class Capture:
                 f"held: {', '.join(table.column_names)}"
             )
         return table.select(list(columns))
+
+    def _decoded(self, name: str, source: TableSource, columns: Sequence[str] | None) -> pa.Table:
+        """Return what a source gives; what it cannot decode or cannot be is a ``CaptureError``."""
+        with decoding(self.path, f"table {name!r}"):
+            table = source(columns)
+        check_numbers(str(self.path), name, table)
+        return table
 
     @property
     def instructions(self) -> pa.Table:
@@ -152,7 +161,8 @@ class Capture:
     def summary(self) -> Mapping[str, Any]:
         """Summary fields by the vendor's names and units; what is absent is not known."""
         if "summary" not in self._cache:
-            self._cache["summary"] = MappingProxyType(dict(self.summary_source()))
+            with decoding(self.path, "the summary"):
+                self._cache["summary"] = MappingProxyType(dict(self.summary_source()))
         value: Mapping[str, Any] = self._cache["summary"]
         return value
 
@@ -160,6 +170,7 @@ class Capture:
     def quality(self) -> tuple[Issue, ...]:
         """What is missing, lost, repaired or estimated in this capture."""
         if "quality" not in self._cache:
-            self._cache["quality"] = tuple(self.quality_source())
+            with decoding(self.path, "the quality of the data"):
+                self._cache["quality"] = tuple(self.quality_source())
         value: tuple[Issue, ...] = self._cache["quality"]
         return value

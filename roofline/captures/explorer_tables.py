@@ -110,7 +110,7 @@ def normalise(table: pa.Table, layout: Layout, wanted: Sequence[str], where: str
                 what = " ".join(str(error).split())
                 raise CaptureError(f"{where}: column {physical!r}: {what}") from error
             return held[name]
-        for parts, operation in ((_SUM, pc.add), (_DIFFERENCE, pc.subtract)):
+        for parts, operation in ((_SUM, pc.add_checked), (_DIFFERENCE, pc.subtract_checked)):
             if name in parts:
                 first, second = (stored(part) for part in parts[name])
                 if first is not None and second is not None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -96,10 +97,16 @@ def open_captures(path: str | Path, compat: str | None = None) -> tuple[Capture,
     return scan_folder(path, compat).captures
 
 
-def scan_folder(path: str | Path, compat: str | None = None) -> Folder:
+def scan_folder(
+    path: str | Path,
+    compat: str | None = None,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> Folder:
     """Open everything under a folder; links to folders are not followed.
 
-    Raises ``CaptureError`` when there is no such folder, or nothing in it is a capture.
+    ``progress`` is told how many files were looked at. Raises ``CaptureError`` when there is no
+    such folder, or nothing in it is a capture.
     """
     root = Path(path)
     if not root.is_dir():
@@ -107,7 +114,9 @@ def scan_folder(path: str | Path, compat: str | None = None) -> Folder:
     captures: list[Capture] = []
     problems: list[str] = []
     passed = 0
-    for one in _candidates(root, problems):
+    for seen, one in enumerate(_candidates(root, problems), 1):
+        if progress is not None:
+            progress(seen)
         try:
             captures.append(open_capture(one, compat))
         except CaptureError as error:
@@ -164,7 +173,7 @@ def _explained(path: Path, error: str) -> str:
 def _grouped(root: Path, captures: list[Capture], neffs: list[Capture]) -> tuple[Group, ...]:
     """Group captures by program: by uuid, of which old traces keep a prefix, else by name."""
     uuids = {id(one): _uuid(one) for one in (*captures, *neffs)}
-    whole = {uuid for uuid in uuids.values() if len(uuid) == _WHOLE}
+    whole = sorted({uuid for uuid in uuids.values() if len(uuid) == _WHOLE})
     named: dict[str, str] = {}
     for capture in captures:
         if len(uuids[id(capture)]) == _WHOLE:
@@ -172,31 +181,33 @@ def _grouped(root: Path, captures: list[Capture], neffs: list[Capture]) -> tuple
     held: dict[str, list[Capture]] = {}
     for capture in captures:
         uuid, name = uuids[id(capture)], program_name(root, capture)
-        fitting = [one for one in whole if uuid and one.startswith(uuid)]
-        if len(fitting) == 1:
-            key = fitting[0]
+        if fitting := _only_with_prefix(whole, uuid):
+            key = fitting
         elif named.get(name, "").startswith(uuid):  # the same name beside one whose uuid is whole
             key = named.get(name) or name
         else:
             key = uuid or name
         held.setdefault(key, []).append(capture)
+    of_uuid = {str(neff.metadata["uuid"]): neff.path for neff in reversed(neffs)}
+    places = {neff.path for neff in neffs}
     groups = []
     for key, found in held.items():
-        joined = {
-            str(capture.metadata["neff"]["file"]) for capture in found if "neff" in capture.metadata
-        }
-        program = next(
-            (
-                neff.path
-                for neff in neffs
-                if neff.metadata["uuid"] == key
-                or (neff.path.name in joined and neff.path.parent == found[0].path.parent)
-            ),
-            None,
-        )
+        joined = [
+            found[0].path.parent / str(capture.metadata["neff"]["file"])
+            for capture in found
+            if "neff" in capture.metadata
+        ]
+        program = of_uuid.get(key) or next((one for one in joined if one in places), None)
         members = sorted(map(_member, found), key=lambda m: (m.execution or 0, str(m.path)))
         groups.append(Group(key=key, program=program, members=tuple(members)))
     return tuple(groups)
+
+
+def _only_with_prefix(ordered: Sequence[str], prefix: str) -> str:
+    """Return the one text that starts with ``prefix``; empty if none or several do."""
+    at = bisect_left(ordered, prefix)
+    fitting = [one for one in ordered[at : at + 2] if one.startswith(prefix)]
+    return fitting[0] if prefix and len(fitting) == 1 else ""
 
 
 def _uuid(capture: Capture) -> str:

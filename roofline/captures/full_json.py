@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from roofline.captures.capture import Capture, Issue, TableSource
+from roofline.captures.decoding import decoding
 from roofline.captures.identity import bf16_cost, summary_identity
 from roofline.captures.json_columns import FieldSink
 from roofline.captures.json_schema import EVENTS, HOT, Column, Context, EventTable, build_columns
@@ -92,7 +93,7 @@ def open_full_json(path: Path, compat: str | None) -> Capture:
         path=path,
         format="full-json",
         compat=compat,
-        metadata=LazyMapping(document.metadata),
+        metadata=LazyMapping(path, document.metadata),
         sources=_Sources(document),
         summary_source=document.summary,
         quality_source=document.quality,
@@ -246,8 +247,11 @@ class _Document:
 
     def _walk(self, wanted: Mapping[str, tuple[Column, ...]]) -> None:
         """Walk the whole file once: index it, decode small sections and what is ``wanted``."""
-        if self.walked:
-            return
+        if not self.walked:
+            with decoding(self.path, "the profile"):
+                self._walk_whole(wanted)
+
+    def _walk_whole(self, wanted: Mapping[str, tuple[Column, ...]]) -> None:
         hot = {name: _picked(EVENTS[name], names) for name, names in (HOT | _TRANSFERS).items()}
         plan = {**hot, **wanted}
         sinks: dict[str, FieldSink] = {}
@@ -258,15 +262,12 @@ class _Document:
                 sinks[section] = self._sink(tables, section)
             return sinks.get(section)
 
-        try:
-            sections = {
-                section.name: section
-                for section in walk_sections(
-                    self.path, self._file, sink_of, self._values.__setitem__, wanted_values=_WHOLE
-                )
-            }
-        except (RecursionError, UnicodeError, OverflowError) as error:
-            raise CaptureError(f"{self.path}: not readable as JSON: {error}") from error
+        sections = {
+            section.name: section
+            for section in walk_sections(
+                self.path, self._file, sink_of, self._values.__setitem__, wanted_values=_WHOLE
+            )
+        }
         if not sections.keys() & SECTIONS:
             raise CaptureError(f"{self.path}: JSON, but none of a full profile's sections is in it")
         self._sections, self.walked = sections, True
@@ -298,10 +299,8 @@ class _Document:
             have.update({column.name: built.get(column.name) for column in columns})
 
     def _read(self, name: str, sink: RowSink) -> None:
-        try:
+        with decoding(self.path, f"section {name!r}"):
             read_section(self.path, self._file, self._sections[name], sink)
-        except (RecursionError, UnicodeError, OverflowError) as error:
-            raise CaptureError(f"{self.path}: not readable as JSON: {error}") from error
 
     def _extra(self, name: str) -> pa.Table:
         import msgspec

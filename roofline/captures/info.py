@@ -9,6 +9,7 @@ from typing import Any
 
 from roofline.captures.capture import Capture, Issue
 from roofline.captures.registry import list_readers
+from roofline.captures.streaming import count_rows
 
 __all__ = ["Info", "describe"]
 
@@ -41,7 +42,8 @@ def describe(capture: Capture, *, full: bool = False) -> Info:
     overview = None if full else capture.overview_source()
     quick = capture.overview_source() if overview is None else overview
     if overview is None:
-        counts = {name: capture.table(name).num_rows for name in capture.sources}
+        count = _decoded_rows if full else count_rows
+        counts = {name: count(capture, name) for name in capture.sources}
         counted, issues = "rows", capture.quality
     else:
         counts, counted, issues = dict(overview.counts), overview.counted, tuple(overview.issues)
@@ -58,6 +60,10 @@ def describe(capture: Capture, *, full: bool = False) -> Info:
         quality=issues,
         complete=overview is None,
     )
+
+
+def _decoded_rows(capture: Capture, name: str) -> int:
+    return int(capture.table(name).num_rows)
 
 
 def _span_ns(capture: Capture) -> int | None:

@@ -104,7 +104,7 @@ def _end(start: str, duration: str) -> Column:
 
         if start not in arrays or duration not in arrays:
             return None
-        return pc.add(arrays[start], arrays[duration])
+        return pc.add_checked(arrays[start], arrays[duration])
 
     return Column(name="end_ts", fields={start: "int", duration: "int"}, build=build)
 
@@ -148,7 +148,7 @@ def _raw_flops(arrays: Arrays, context: Context) -> pa.Array | None:
         return None
     facts = {} if context.vendor else _facts(arrays, context)
     per_mac = facts.get("flop_per_mac")
-    return pc.multiply(elements, 2 if per_mac is None else pc.fill_null(per_mac, 2))
+    return pc.multiply_checked(elements, 2 if per_mac is None else pc.fill_null(per_mac, 2))
 
 
 def _adjusted_flops(arrays: Arrays, context: Context) -> pa.Array | None:

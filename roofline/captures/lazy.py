@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Generic, TypeVar
+
+from roofline.captures.decoding import decoding
 
 __all__ = ["LazyMapping"]
 
@@ -12,17 +15,18 @@ Value = TypeVar("Value")
 
 
 class LazyMapping(Mapping[str, Value], Generic[Value]):
-    """Calls ``load`` once, on first use, and then is what it returned.
+    """Metadata of ``path``: calls ``load`` once, on first use, and then is what it returned.
 
-    What ``load`` raises is raised at that use.
+    What ``load`` raises is raised at that use, as ``CaptureError``.
     """
 
-    def __init__(self, load: Callable[[], Mapping[str, Value]]) -> None:
-        self._load = load
+    def __init__(self, path: Path, load: Callable[[], Mapping[str, Value]]) -> None:
+        self._path, self._load = path, load
 
     @cached_property
     def _content(self) -> Mapping[str, Value]:
-        return self._load()
+        with decoding(self._path, "the metadata"):
+            return self._load()
 
     def __getitem__(self, key: str) -> Value:
         return self._content[key]

@@ -18,7 +18,7 @@ from roofline.errors import CaptureError
 
 __all__ = ["find_profiles", "open_parquet_folder", "table_parts"]
 
-_PART: Final = re.compile(r"([A-Z][A-Za-z]+?)(?:_(\d+))?\.parquet")
+_PART: Final = re.compile(r"([A-Z][A-Za-z]+?)(?:_(\d{1,9}))?\.parquet")
 _OUR_NAMES: Final = {vendor: ours for ours, vendor in TABLE_NAMES.items()}
 
 
@@ -81,7 +81,7 @@ def open_parquet_folder(path: Path, compat: str | None) -> Capture:
         path=path,
         format="explorer-parquet",
         compat=compat,
-        metadata=LazyMapping(lambda: _metadata(rows)),
+        metadata=LazyMapping(path, lambda: _metadata(rows)),
         sources=sources,
         summary_source=lambda: _summary(rows)[0],
         quality_source=lambda: _quality(parts, sources, rows),

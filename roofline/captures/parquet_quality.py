@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from roofline.captures.capture import TABLES, Issue, TableSource
 from roofline.captures.explorer_schema import KNOWN_MAJOR, TABLE_NAMES, vendor_schema
@@ -13,6 +14,8 @@ from roofline.captures.json_quality import identity_issues
 from roofline.captures.parquet_source import ParquetTable
 
 __all__ = ["parquet_issues"]
+
+_FEW: Final = 10
 
 
 def parquet_issues(
@@ -96,18 +99,21 @@ def _version_issues(metadata: Mapping[str, Any]) -> list[Issue]:
 def _part_issues(parts: Mapping[str, Sequence[Path]]) -> list[Issue]:
     issues = []
     for name, files in parts.items():
-        numbers = [
+        numbers = {
             int(match[1]) for path in files if (match := re.search(r"_(\d+)\.parquet$", path.name))
-        ]
-        gaps = sorted(set(range(max(numbers, default=-1) + 1)) - set(numbers))
-        if gaps:
+        }
+        lacking = max(numbers, default=-1) + 1 - len(numbers)
+        if lacking:
+            gaps = (number for number in count() if number not in numbers)
+            named = ", ".join(map(str, islice(gaps, min(lacking, _FEW))))
+            more = " ..." if lacking > _FEW else ""
             issues.append(
                 Issue(
                     id="missing-part",
                     severity="lost",
                     table=name,
-                    count=len(gaps),
-                    what=f"parts {', '.join(map(str, gaps))} of {name} are not there",
+                    count=lacking,
+                    what=f"parts {named}{more} of {name} are not there",
                 )
             )
     return issues

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roofline.captures.explorer_tables import Layout, logical_names, normalise, physical_names
+from roofline.captures.memory import require_memory
 from roofline.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class ParquetTable:
 
         wanted = self.column_names if columns is None else tuple(columns)
         physical = physical_names(self.layout, wanted)
+        require_memory(f"{self.parts[0].parent}: {self.name}", self.num_rows, len(physical))
         tables = []
         for part in self.parts:
             with self._open(part) as file:
@@ -115,6 +117,8 @@ class ParquetTable:
 
         try:
             plain = pq.read_schema(part)
+            if twice := sorted({name for name in plain.names if plain.names.count(name) > 1}):
+                raise CaptureError(f"{part}: column {', '.join(map(repr, twice))} is there twice")
             text = [
                 field.name
                 for field in plain

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import shutil
 import tempfile
 import zlib
 from pathlib import Path
@@ -16,6 +15,9 @@ __all__ = ["open_plain"]
 _CHUNK: Final = 1 << 20
 _IN_MEMORY: Final = 64 << 20
 _GZIP: Final = b"\x1f\x8b"
+_BOMB_BYTES: Final = 256 << 20
+_BOMB_RATIO: Final = 400
+"""A profile compresses 10 to 40 times; one byte repeated, 1000 times."""
 
 
 def open_plain(path: Path) -> IO[bytes]:
@@ -23,7 +25,8 @@ def open_plain(path: Path) -> IO[bytes]:
 
     A gzip file that grows beyond 64 MiB is decompressed to an unnamed temporary file: tables are
     read section by section, some of them more than once, and gzip cannot seek. Raises
-    ``CaptureError`` for a damaged or truncated gzip stream and for gzip inside gzip.
+    ``CaptureError`` for a damaged or truncated gzip stream, gzip inside gzip, and a stream that
+    grows as no capture does.
     """
     file = path.open("rb")
     if file.read(2) != _GZIP:
@@ -39,7 +42,11 @@ def _decompress(path: Path, file: IO[bytes]) -> IO[bytes]:
     fault = ""
     try:
         with gzip.GzipFile(fileobj=file) as members:
-            shutil.copyfileobj(members, plain, _CHUNK)
+            while not fault and (block := members.read(_CHUNK)):
+                plain.write(block)
+                grown = plain.tell()
+                if grown > max(_BOMB_BYTES, _BOMB_RATIO * file.tell()):
+                    fault = f"gzip that grows more than {_BOMB_RATIO} times: not a capture"
     except EOFError:
         fault = "the gzip stream is truncated"
     except (gzip.BadGzipFile, zlib.error) as error:

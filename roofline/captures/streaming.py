@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from roofline.captures.capture import Capture
+from roofline.captures.decoding import decoding
+from roofline.captures.plausible import check_numbers
 from roofline.errors import MissingTableError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["PiecewiseSource", "column_names", "iter_pieces"]
+__all__ = ["PiecewiseSource", "column_names", "count_rows", "iter_pieces"]
 
 
 @runtime_checkable
@@ -21,6 +23,10 @@ class PiecewiseSource(Protocol):
     @property
     def column_names(self) -> Sequence[str]:
         """Columns the table can give."""
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of the whole table."""
 
     def pieces(
         self, columns: Sequence[str] | None, window: tuple[int, int] | None
@@ -34,6 +40,12 @@ def column_names(capture: Capture, name: str) -> tuple[str, ...]:
     if isinstance(source, PiecewiseSource):
         return tuple(source.column_names)
     return tuple(capture.table(name).column_names)
+
+
+def count_rows(capture: Capture, name: str) -> int:
+    """Return the rows of a table, decoding none where the format allows it."""
+    source: object = capture.sources.get(name)
+    return source.num_rows if isinstance(source, PiecewiseSource) else capture.table(name).num_rows
 
 
 def iter_pieces(
@@ -58,4 +70,11 @@ def iter_pieces(
             f"{capture.path}: table {name!r} has no column {', '.join(map(repr, absent))}; "
             f"held: {', '.join(source.column_names)}"
         )
-    yield from source.pieces(columns, window)
+    pieces = source.pieces(columns, window)
+    while True:
+        with decoding(capture.path, f"table {name!r}"):
+            piece = next(pieces, None)
+        if piece is None:
+            return
+        check_numbers(str(capture.path), name, piece)
+        yield piece

@@ -21,6 +21,9 @@ _NUMERIC: Final = (
     *("_flops", "_ratio", "_cycles", "_intensity", "_idx", "_elements"),
 )
 _COUNTER: Final = 2.0**63
+_LONGEST_S: Final = 2.0**63 / 1e9
+"""What 64 bits of ns hold; a longer time is none."""
+
 _ABSENT_WORDS: Final = frozenset({"", "n/a", "na", "nan", "null", "none", "-", "inf", "-inf"})
 
 
@@ -28,7 +31,8 @@ def clean_summary(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a summary that have a value, under their present names, sorted.
 
     NaN, infinities, ``null``, ``n/a`` and -1 are ways of saying *not available*: such a field is
-    left out, because absent is not zero. No field of a summary can be negative. Numbers written
+    left out, because absent is not zero. No field of a summary can be negative, and no time longer
+    than a counter of ns reaches. Numbers written
     as text become numbers; a field of times, counts or bytes that holds anything else is left out.
     """
     found: dict[str, Any] = {}
@@ -43,6 +47,8 @@ def clean_summary(record: Mapping[str, Any]) -> dict[str, Any]:
             except ValueError:
                 number = None
         if number is None and key.endswith(_NUMERIC):
+            continue
+        if key.endswith("_time") and (number or 0) > _LONGEST_S:
             continue
         if number is None or (number >= 0 and math.isfinite(number)):
             # a whole number that no counter of 64 bits can reach is kept as the float it is near

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import pkgutil
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Final
@@ -20,6 +25,21 @@ __all__ = ["cli", "main"]
 
 _LONGEST_LINE: Final = 1200
 """Of an error, in characters: what it quotes may have any length."""
+
+
+_ESCAPED: Final = "roofline.escaped"
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """Write characters that an encoding lacks as JSON does: printed JSON stays JSON."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    pairs = zip(units[::2], units[1::2], strict=True)
+    return "".join(f"\\u{high:02x}{low:02x}" for high, low in pairs), error.end
+
+
+codecs.register_error(_ESCAPED, _escaped)
 
 
 class _CommandFolder(click.Group):
@@ -48,11 +68,12 @@ def main(args: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # names may hold what the encoding of the terminal does not
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors=_ESCAPED)
     if os.environ.get("ROOFLINE_TRACEBACK"):
         cli(args)
     try:
-        sys.exit(cli.main(args, standalone_mode=False) or 0)
+        with _terminated_as_by_hand():
+            sys.exit(cli.main(args, standalone_mode=False) or 0)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.Abort:
@@ -66,6 +87,9 @@ def main(args: list[str] | None = None) -> None:
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except MemoryError as error:
+        said = " ".join(str(error).split())
+        _fail(f"not enough memory for this input{f': {said}' if said else ''}", 2)
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         _fail(f"{name}{error.strerror or error}", 2)
@@ -75,6 +99,23 @@ def main(args: list[str] | None = None) -> None:
             "(set ROOFLINE_TRACEBACK=1 and run again for a traceback to report)",
             3,
         )
+
+
+@contextmanager
+def _terminated_as_by_hand() -> Iterator[None]:
+    """Let SIGTERM unwind the stack, as an interrupt does: half-written files are taken away."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, _: object) -> None:
+        sys.exit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _fail(message: str, code: int) -> None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
 
 import click
 
 from roofline.textfile import show_controls
 
-__all__ = ["echo", "width"]
+__all__ = ["echo", "echo_json", "progress", "width"]
+
+_PATIENCE_S: Final = 1.0
+_EVERY_S: Final = 0.2
 
 
 def echo(message: Any, **how: Any) -> None:
@@ -17,6 +25,54 @@ def echo(message: Any, **how: Any) -> None:
     Names of kernels, files and operators come from files of others.
     """
     click.echo(show_controls(str(message)), **how)
+
+
+def echo_json(data: Any) -> None:
+    """Print ``data`` as JSON that every reader takes: no NaN or infinity, which are null."""
+    import json
+
+    echo(json.dumps(_finite(data), indent=1, allow_nan=False, default=_plain))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _finite(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(held) for held in value]
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of numpy as one of Python, anything else as its text."""
+    item = getattr(value, "item", None)
+    return _finite(item()) if callable(item) else str(value)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[..., None] | None]:
+    """Give ``show(done, total=None)`` for work over a second; ``None`` without a terminal.
+
+    It writes one line to the standard error, which is taken away in the end.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    due, line = time.monotonic() + _PATIENCE_S, ""
+
+    def show(done: int, total: int | None = None) -> None:
+        nonlocal due, line
+        if time.monotonic() >= due:
+            due = time.monotonic() + _EVERY_S
+            line = f"{done}{'' if total is None else f' of {total}'} {what}"
+            click.echo(f"\r{line}", err=True, nl=False)
+
+    try:
+        yield show
+    finally:
+        if line:
+            click.echo(f"\r{'':{len(line)}}\r", err=True, nl=False)
 
 
 def width() -> int:

@@ -1,13 +1,21 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from roofline.captures.folder import is_folder, one_each, open_captures, scan_folder
+from roofline.captures.folder import (
+    _only_with_prefix,
+    is_folder,
+    one_each,
+    open_captures,
+    scan_folder,
+)
+from roofline.captures.neff.beside import neffs_beside
 from roofline.captures.ntff.trace import open_trace
 from roofline.captures.registry import open_capture
 from roofline.cli.main import cli
@@ -159,3 +167,34 @@ def test_links_to_folders_are_not_followed(tmp_path: Path) -> None:
     naive_rmsnorm().write(tmp_path / "trace.json")
     (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)
     assert len(open_captures(tmp_path)) == 1
+
+
+def test_a_trace_is_found_by_the_start_of_its_uuid_and_only_where_one_fits() -> None:
+    ordered = ["aa11", "aa22", "bb33"]
+    assert _only_with_prefix(ordered, "bb") == "bb33"
+    assert _only_with_prefix(ordered, "aa1") == "aa11"
+    for none in ("aa", "cc", "", "aa111"):
+        assert _only_with_prefix(ordered, none) == ""
+
+
+def test_thousands_of_traces_of_one_folder_list_it_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.neff").write_bytes(b"x")
+    os.utime(tmp_path, (1e9, 1e9))
+    listed: list[Path] = []
+    glob = Path.glob
+    monkeypatch.setattr(Path, "glob", lambda self, what: listed.append(self) or glob(self, what))
+    for number in range(50):
+        assert neffs_beside(tmp_path / f"k{number}.ntff") == (tmp_path / "a.neff",)
+    assert listed == [tmp_path]
+    (tmp_path / "b.neff").write_bytes(b"x")
+    assert len(neffs_beside(tmp_path / "k.ntff")) == 2
+
+
+def test_progress_is_told_for_every_file(tmp_path: Path) -> None:
+    for number in range(5):
+        (tmp_path / f"{number}.json").write_text('{"total_time": 0.001}')
+    told: list[int] = []
+    scan_folder(tmp_path, progress=told.append)
+    assert told == [1, 2, 3, 4, 5]

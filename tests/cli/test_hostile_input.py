@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -13,7 +16,7 @@ import pytest
 from roofline.analysis.grouping import MAX_BINS, MAX_CELLS, Groups
 from roofline.analysis.window import Phases, resolve_window, window_ns
 from roofline.cli.main import main
-from roofline.cli.terminal import echo
+from roofline.cli.terminal import echo, echo_json
 from roofline.errors import QueryError
 from roofline.model.cases import read_cases
 
@@ -149,3 +152,48 @@ def test_combinations_of_a_study_have_a_bound(run, tmp_path: Path) -> None:
     code, _, err = run("study", "check", tmp_path)
     assert code == 2
     assert "study.toml:7: 26973008999 combinations; at most 10000 are allowed" in err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_printed_json_is_json_in_every_encoding(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "µ漢🙂.json"
+    path.write_text(json.dumps({"total_time": 1e-3, "total_active_time": 1e-3}))
+    for command in (
+        ["info", "--json"],
+        ["report", "--hw", "trn2", "--json"],
+        ["hw", "list", "--json"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "roofline", *command, *[str(path)] * (command[0] != "hw")],
+            capture_output=True,
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout.decode(encoding))
+
+
+def test_no_number_is_printed_that_json_lacks(capsys: pytest.CaptureFixture[str]) -> None:
+    echo_json({"a": [float("nan"), float("inf"), 1.5], "b": np.float64("nan"), 3: np.int64(2**60)})
+    assert json.loads(capsys.readouterr().out) == {"a": [None, None, 1.5], "b": None, "3": 2**60}
+
+
+def test_too_little_memory_and_a_signal_to_end_are_no_internal_errors(
+    run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise MemoryError("malloc of size 8 failed")
+
+    monkeypatch.setattr("roofline.captures.registry.open_capture", full)
+    code, _, err = run("info", "x.ntff")
+    assert (code, err) == (
+        2,
+        "roofline: not enough memory for this input: malloc of size 8 failed\n",
+    )
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(
+        "roofline.captures.registry.open_capture",
+        lambda *_: os.kill(os.getpid(), signal.SIGTERM),
+    )
+    assert run("info", "x.ntff")[0] == 143
+    assert signal.getsignal(signal.SIGTERM) == before

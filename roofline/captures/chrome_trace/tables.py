@@ -160,7 +160,7 @@ def _extract(specs: Sequence[Column], events: list[Any]) -> list[pa.Array]:
 def _ends(table: pa.Table) -> pa.ChunkedArray:
     """Return the ends: an event without or with a negative duration ends where it starts."""
     duration = pc.max_element_wise(pc.fill_null(table["duration_ns"], 0), 0)
-    return pc.add(table["start_ts"], duration)
+    return pc.add_checked(table["start_ts"], duration)
 
 
 def _order(specs: Sequence[Column]) -> list[str]:

@@ -86,7 +86,11 @@ def _event_table(capture: Capture, ours: str, vendor: str) -> pa.Table:
 
     table = capture.table(ours)
     schema = vendor_schema()[vendor]
-    if vendor == "DmaPacket" and "throughput" not in table.column_names:
+    if (
+        vendor == "DmaPacket"
+        and "throughput" not in table.column_names
+        and {"duration_ns", "transfer_bytes"} <= set(table.column_names)
+    ):
         table = table.append_column("throughput", _throughput(table))
     ordered = [
         *(name for name in (*schema.required, *schema.optional) if name in table.column_names),

@@ -38,6 +38,7 @@ _BINS: Final = 4000
 _LEAST_BIN_NS: Final = 100
 
 _INSTRUCTION_ARGS: Final = ("operands", "kind", "pc", "evt_wait_time_ns", "dtype_in", "mode")
+_LIMIT: Final = ("timestamp", "duration", "k", "n")
 _DMA_ARGS: Final = ("transfer_bytes", "queue_type", "source_memory", "dest_memory", "variable")
 
 
@@ -94,6 +95,7 @@ def _all_events(capture: Capture) -> Iterator[tuple[str, Iterator[tuple[str, int
         yield "dma", _spans(table, tracks, of_row, "queue_name", _DMA_ARGS)
         yield "counters", _bandwidth(table)
     if capture.has("throttle"):
+        capture.table("throttle", _LIMIT)
         yield "counters", _limits(capture.throttle)
 
 
@@ -313,7 +315,7 @@ def _bandwidth(table: pa.Table) -> Iterator[tuple[str, int]]:
 
 def _limits(table: pa.Table) -> Iterator[tuple[str, int]]:
     core = _cores(table).tolist()
-    columns = [table[name].to_pylist() for name in ("timestamp", "duration", "k", "n")]
+    columns = [table[name].to_pylist() for name in _LIMIT]
     events = []
     for index, (begin, duration, k, n) in enumerate(zip(*columns, strict=True)):
         process = 2 * core[index] + 1

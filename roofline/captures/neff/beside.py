@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -13,13 +15,36 @@ from roofline.errors import CaptureError
 
 __all__ = ["attach_beside", "neffs_beside"]
 
+_SETTLED_NS: Final = 2_000_000_000
+"""A folder that changed less long ago may change again without a new time stamp."""
+
 _MOST: Final = 256
 """Programs looked at in one folder; a session of eager operators can leave thousands."""
 
 
 def neffs_beside(path: Path) -> tuple[Path, ...]:
     """Return the NEFFs in the folder of a trace, by name."""
-    return tuple(sorted(one for one in path.parent.glob("*.neff") if one.is_file()))
+    changed = path.parent.stat().st_mtime_ns
+    if time.time_ns() - changed < _SETTLED_NS:
+        return _listed.__wrapped__(path.parent, changed)
+    return _listed(path.parent, changed)
+
+
+@lru_cache(maxsize=8)
+def _listed(folder: Path, changed: int) -> tuple[Path, ...]:  # noqa: ARG001 - part of the key
+    """Each of thousands of traces in a folder asks for the same list."""
+    return tuple(sorted(one for one in folder.glob("*.neff") if one.is_file()))
+
+
+def _uuid(path: Path) -> bytes:
+    held = path.stat()
+    return _uuid_of(path, held.st_mtime_ns, held.st_size)
+
+
+@lru_cache(maxsize=_MOST * 8)
+def _uuid_of(path: Path, changed: int, size: int) -> bytes:  # noqa: ARG001 - part of the key
+    with path.open("rb") as file:
+        return read_header(file.read(HEADER_BYTES), path).uuid
 
 
 def attach_beside(capture: Capture) -> Capture:
@@ -40,9 +65,7 @@ def attach_beside(capture: Capture) -> Capture:
     likely, damaged = [], []
     for path in beside[:_MOST]:
         try:
-            with path.open("rb") as file:
-                header = read_header(file.read(HEADER_BYTES), path)
-            if header.uuid.startswith(prefix):
+            if _uuid(path).startswith(prefix):
                 likely.append(open_neff(path))
         except CaptureError as error:
             damaged.append(str(error))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from roofline.cli.opening import capture_options, hardware_options, open_path
-from roofline.cli.terminal import echo
+from roofline.cli.terminal import echo, echo_json
 
 __all__ = ["command"]
 
@@ -59,4 +58,7 @@ def command(
         roofs="vendor" if opening.get("vendor") else "theoretical",
         core=core,
     )
-    echo(json.dumps(dataset_record(found)) if as_json else bounds_text(found))
+    if as_json:
+        echo_json(dataset_record(found))
+    else:
+        echo(bounds_text(found))

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from roofline.cli.opening import capture_options, open_path
-from roofline.cli.terminal import echo
+from roofline.cli.terminal import echo, echo_json
 
 __all__ = ["command"]
 
@@ -52,14 +52,12 @@ def command(
       roofline convert kernel.ntff -o tables
       roofline convert kernel.ntff --format perfetto -o kernel.json.gz
     """
-    import json
-
     from roofline.captures.export.targets import write_capture
 
     capture = open_path(path, vendor=vendor, via=via, neff=neff, program=program)
     written = write_capture(capture, output, kind)
     if as_json:
-        echo(json.dumps({"output": str(output), "format": kind, "rows": written}, indent=1))
+        echo_json({"output": str(output), "format": kind, "rows": written})
     else:
         counts = ", ".join(f"{name} {count:,}" for name, count in written.items())
         echo(f"{output}: {counts}")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
-from roofline.cli.terminal import echo
+from roofline.cli.terminal import echo, echo_json
 from roofline.units import format_count, format_si
 from roofline.work.summary import GROUPINGS, rows_of, work_to_dict
 from roofline.work.work import MODES, Work
@@ -66,7 +65,7 @@ def command(
 
     work = count_callable(target, arguments, mode=mode, strict=strict, causal=causal)
     if as_json:
-        echo(json.dumps(work_to_dict(work, by), indent=2))
+        echo_json(work_to_dict(work, by))
     else:
         echo("\n".join(_lines(work, by)))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from roofline.cli.opening import capture_options, hardware_options, open_path
-from roofline.cli.terminal import echo
+from roofline.cli.terminal import echo, echo_json
 
 __all__ = ["command"]
 
@@ -76,7 +75,10 @@ def command(
 
         found = query(capture, sql)
         shown = table_csv(found) if as_csv else table_text(found)
-        echo(json.dumps(table_record(found)) if as_json else shown)
+        if as_json:
+            echo_json(table_record(found))
+        else:
+            echo(shown)
         return
     from roofline.analysis.engine_view import engine_view
     from roofline.captures.hardware import hardware_of, named_hardware
@@ -90,7 +92,7 @@ def command(
         record = dataset_record(view.use)
         if view.idle is not None:
             record["idle"] = dataset_record(view.idle)
-        echo(json.dumps(record))
+        echo_json(record)
     elif as_csv:
         echo(dataset_csv(view.use, view.dims), nl=False)
     elif view.totals:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from roofline.cli.terminal import echo
+from roofline.cli.terminal import echo, echo_json
 
 __all__ = ["command"]
 
@@ -27,7 +26,10 @@ def list_command(as_json: bool = False) -> None:
     from roofline.hardware.card import show_list
     from roofline.hardware.describe import list_hardware
 
-    echo(_json(list_hardware()) if as_json else show_list())
+    if as_json:
+        echo_json(list_hardware())
+    else:
+        echo(show_list())
 
 
 @command.command("show", short_help="Show roofs, ridges, modes and fixed times.")
@@ -67,7 +69,7 @@ def show_command(
         name, lnc=lnc, working_cores=working_cores, neighbours_busy=neighbours_busy
     )
     if as_json:
-        echo(_json(describe(hardware)))
+        echo_json(describe(hardware))
     else:
         echo(show_values(hardware) if values else show(hardware))
 
@@ -80,10 +82,7 @@ def check_command(file: Path, as_json: bool) -> None:
     from roofline.hardware.describe import check_model
 
     line = check_model(file)
-    echo(_json({"path": str(file), "ok": True}) if as_json else line)
-
-
-def _json(data: Any) -> str:
-    import json
-
-    return json.dumps(data, indent=2, allow_nan=False)
+    if as_json:
+        echo_json({"path": str(file), "ok": True})
+    else:
+        echo(line)

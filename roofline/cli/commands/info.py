@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from roofline.cli.opening import capture_options, open_path
-from roofline.cli.terminal import echo
+from roofline.cli.terminal import echo, echo_json, progress
 
 __all__ = ["command"]
 
@@ -36,17 +36,22 @@ def command(
     Example:
       roofline info kernel.ntff
     """
-    import json
-
     from roofline.captures.folder import is_folder, scan_folder
     from roofline.captures.info import describe
     from roofline.report.folder import folder_record, folder_text
     from roofline.report.info import info_record, info_text
 
     if is_folder(path):
-        folder = scan_folder(path, "vendor" if vendor else None)
-        echo(json.dumps(folder_record(folder), indent=1) if as_json else folder_text(folder))
+        with progress("files looked at") as show:
+            folder = scan_folder(path, "vendor" if vendor else None, progress=show)
+        if as_json:
+            echo_json(folder_record(folder))
+        else:
+            echo(folder_text(folder))
         return
     capture = open_path(path, vendor=vendor, via=via, neff=neff, program=program)
     info = describe(capture, full=full)
-    echo(json.dumps(info_record(info), indent=1) if as_json else info_text(info))
+    if as_json:
+        echo_json(info_record(info))
+    else:
+        echo(info_text(info))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from roofline.cli.terminal import echo
+from roofline.cli.terminal import echo, echo_json
 
 __all__ = ["command"]
 
@@ -32,6 +31,6 @@ def command(path: Path, warmup: int | None, *, as_json: bool) -> None:
     result = launches(capture, warmup=warmup)
     findings = trace_findings(capture, result)
     if as_json:
-        echo(json.dumps(launches_record(result, findings), indent=1))
+        echo_json(launches_record(result, findings))
     else:
         echo(launches_text(result, findings))

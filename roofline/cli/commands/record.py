@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from roofline.cli.terminal import echo
+from roofline.cli.terminal import echo, echo_json
 
 __all__ = ["command"]
 
@@ -71,8 +71,6 @@ def command(
     Example:
       roofline record rmsnorm-4x512-bf16 -o recorded
     """
-    import json
-
     from roofline.record.explorer import capture_programs
     from roofline.record.run import record
     from roofline.record.schedule import Schedule
@@ -98,7 +96,7 @@ def command(
     for run in runs:
         echo(f"recorded {run.folder}", err=True)
     if as_json:
-        echo(json.dumps(recording_record(output), indent=1))
+        echo_json(recording_record(output))
     else:
         echo(recording_text(output))
         echo(f"next: roofline report {output}")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from roofline.cli.opening import hardware_options
-from roofline.cli.terminal import echo
+from roofline.cli.terminal import echo, echo_json
 
 __all__ = ["command"]
 
@@ -21,8 +21,6 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_command(*, as_json: bool) -> None:
     """List the studies that ship with roofline."""
-    import json
-
     from roofline.cli.terminal import width
     from roofline.report.study_table import list_blocks
     from roofline.report.terminal import to_text
@@ -31,7 +29,7 @@ def list_command(*, as_json: bool) -> None:
     studies = [load_study(name) for name in list_studies()]
     if as_json:
         rows = [{"name": s.name, "title": s.title, "op": s.op} for s in studies]
-        echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        echo_json(rows)
     else:
         echo(to_text(list_blocks(studies), width=width()), nl=False)
 
@@ -41,7 +39,6 @@ def list_command(*, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check_command(path: str, *, as_json: bool) -> None:
     """Check the study at PATH without running its code; the exit code is 1 for an error."""
-    import json
     from dataclasses import asdict
 
     from roofline.report.study_table import check_text
@@ -51,7 +48,7 @@ def check_command(path: str, *, as_json: bool) -> None:
     wrong = any(one.severity == "error" for one in remarks)
     if as_json:
         record = {"path": str(file), "ok": not wrong, "remarks": [asdict(one) for one in remarks]}
-        echo(json.dumps(record, indent=1, ensure_ascii=False))
+        echo_json(record)
     else:
         echo(check_text(file, study, remarks))
     if wrong:

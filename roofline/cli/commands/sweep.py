@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from roofline.cli.terminal import echo
+from roofline.cli.terminal import echo, echo_json, progress
 
 __all__ = ["command"]
 
@@ -129,16 +127,20 @@ def command(context: click.Context, /, op: str, as_json: bool, **given: Any) -> 
     named = {key: _pairs(given.pop(key), key) for key in ("arguments", "changes", "chunks")}
     for key in ("hardware", "dtype", "variant"):
         given[key] = tuple(part.strip() for part in given[key].split(","))
-    result = run_sweep(
-        op,
-        dims=_dims(context.args),
-        arguments={key: parse_argument(value) for key, value in named["arguments"].items()},
-        changes=named["changes"],
-        chunks={key: _whole(key, value) for key, value in named["chunks"].items()} or None,
-        progress=_progress if sys.stderr.isatty() else None,
-        **given,
-    )
-    echo(json.dumps(result.data, indent=2, default=str) if as_json else result.text)
+    with progress("blocks") as show:
+        result = run_sweep(
+            op,
+            dims=_dims(context.args),
+            arguments={key: parse_argument(value) for key, value in named["arguments"].items()},
+            changes=named["changes"],
+            chunks={key: _whole(key, value) for key, value in named["chunks"].items()} or None,
+            progress=show,
+            **given,
+        )
+    if as_json:
+        echo_json(result.data)
+    else:
+        echo(result.text)
 
 
 def _dims(args: list[str]) -> dict[str, str]:
@@ -171,13 +173,6 @@ def _pairs(given: tuple[str, ...], what: str) -> dict[str, str]:
 
 
 def _whole(name: str, value: str) -> int:
-    if not value.isdecimal() or int(value) < 1:
-        raise click.UsageError(f"--chunk {name}={value}: a block has at least one point")
+    if not value.isdecimal() or not 1 <= float(value) < 2**63:
+        raise click.UsageError(f"--chunk {name}={value[:40]}: a block has at least one point")
     return int(value)
-
-
-def _progress(done: int, total: int) -> None:
-    width = 30
-    bar = "#" * (width * done // total)
-    end = "\n" if done == total else ""
-    click.echo(f"\r[{bar:<{width}}] {done}/{total} blocks{end}", err=True, nl=False)

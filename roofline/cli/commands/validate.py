@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from roofline.cli.terminal import echo
+from roofline.cli.terminal import echo, echo_json
 
 __all__ = ["command"]
 
@@ -87,4 +86,7 @@ def command(
         left_out=leave_one_out,
         out=out,
     )
-    echo(json.dumps(result.data, indent=2) if as_json else result.text)
+    if as_json:
+        echo_json(result.data)
+    else:
+        echo(result.text)

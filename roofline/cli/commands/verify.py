@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from roofline.cli.terminal import echo
+from roofline.cli.terminal import echo, echo_json
 
 __all__ = ["command"]
 
@@ -27,15 +27,13 @@ def command(path: Path, vendor: Path | None, *, each: bool, as_json: bool) -> No
     Example:
       roofline verify kernel.ntff summary.json
     """
-    import json
-
     from roofline.captures.agreement import find_pairs, verify_pair
     from roofline.report.agreement import agreement_record, agreement_text
 
     pairs = [(path, vendor)] if vendor is not None else find_pairs(path)
     agreements = [verify_pair(ours, theirs) for ours, theirs in pairs]
     if as_json:
-        echo(json.dumps(agreement_record(agreements), indent=1))
+        echo_json(agreement_record(agreements))
     else:
         echo(agreement_text(agreements, each=each))
     if not all(agreement.agrees for agreement in agreements):
