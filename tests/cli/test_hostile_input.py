@@ -158,13 +158,9 @@ def test_combinations_of_a_study_have_a_bound(run, tmp_path: Path) -> None:
 def test_printed_json_is_json_in_every_encoding(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "µ漢🙂.json"
     path.write_text(json.dumps({"total_time": 1e-3, "total_active_time": 1e-3}))
-    for command in (
-        ["info", "--json"],
-        ["report", "--hw", "trn2", "--json"],
-        ["hw", "list", "--json"],
-    ):
+    for command in (["info", path], ["report", "rmsnorm-4x512-bf16"], ["hw", "list"]):
         done = subprocess.run(
-            [sys.executable, "-m", "roofline", *command, *[str(path)] * (command[0] != "hw")],
+            [sys.executable, "-m", "roofline", *command, "--json"],
             capture_output=True,
             env={**os.environ, "PYTHONIOENCODING": encoding},
             check=False,
