@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from roofline.captures.capture import Capture
-from roofline.captures.registry import list_readers, open_capture
+from roofline.captures.opening import Opener
+from roofline.captures.registry import list_readers
 from roofline.errors import CaptureError
 
 __all__ = [
@@ -101,16 +102,19 @@ def scan_folder(
     path: str | Path,
     compat: str | None = None,
     *,
+    opener: Opener | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Folder:
     """Open everything under a folder; links to folders are not followed.
 
-    ``progress`` is told how many files were looked at. Raises ``CaptureError`` when there is no
+    ``opener`` opens each, as ``compat`` says if not given; ``progress`` is told how many files
+    were looked at. Raises ``CaptureError`` when there is no
     such folder, or nothing in it is a capture.
     """
     root = Path(path)
     if not root.is_dir():
         raise CaptureError(f"{root}: no such folder")
+    opener = opener or Opener(compat=compat)
     captures: list[Capture] = []
     problems: list[str] = []
     passed = 0
@@ -118,7 +122,7 @@ def scan_folder(
         if progress is not None:
             progress(seen)
         try:
-            captures.append(open_capture(one, compat))
+            captures.append(opener(one))
         except CaptureError as error:
             if one.name.endswith(_EXPECTED):
                 problems.append(_explained(one, str(error)))

@@ -10,8 +10,9 @@ import click
 
 if TYPE_CHECKING:
     from roofline.captures.capture import Capture
+    from roofline.captures.opening import Opener
 
-__all__ = ["capture_options", "hardware_options", "open_path", "vendor_option"]
+__all__ = ["capture_options", "hardware_options", "open_path", "opener_of"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -19,7 +20,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def capture_options(command: Command) -> Command:
     """Add ``--vendor``, ``--via``, ``--neff`` and ``--program`` to a command that opens captures.
 
-    The command receives ``vendor``, ``via``, ``neff`` and ``program`` for ``open_path``.
+    The command receives ``vendor``, ``via``, ``neffs`` and ``program`` for ``opener_of``.
     """
     for option in (
         click.option(
@@ -29,15 +30,20 @@ def capture_options(command: Command) -> Command:
         ),
         click.option(
             "--neff",
+            "neffs",
+            multiple=True,
             type=click.Path(path_type=Path),
-            help="The program a raw trace was captured from, where its name does not tell.",
+            help="The program a raw trace was captured from, where its name does not tell. "
+            "Repeatable: each is joined to the traces it belongs to.",
         ),
         click.option(
             "--via",
             type=click.Choice(["explorer"]),
             help="Let neuron-explorer convert a raw trace instead of decoding it here.",
         ),
-        vendor_option,
+        click.option(
+            "--vendor", is_flag=True, help="The vendor's rows and definitions, defects included."
+        ),
     ):
         command = option(command)
     return command
@@ -64,35 +70,22 @@ def hardware_options(command: Command) -> Command:
     return command
 
 
-vendor_option = click.option(
-    "--vendor", is_flag=True, help="The vendor's rows and definitions, defects included."
-)
-
-
-def open_path(
-    path: str | Path,
+def opener_of(
     *,
     vendor: bool = False,
     via: str | None = None,
-    neff: Path | None = None,
+    neffs: tuple[Path, ...] = (),
     program: str | None = None,
-) -> Capture:
-    """Open a capture as the shared options ask."""
-    from roofline.captures.registry import open_capture
+) -> Opener:
+    """Return what opens captures as the shared options ask."""
+    from roofline.captures.opening import Opener
 
-    compat = "vendor" if vendor else None
-    if via == "explorer":
-        from roofline.captures.explorer import open_via_explorer
+    return Opener(compat="vendor" if vendor else None, via=via, neffs=neffs, program=program)
 
-        capture = open_via_explorer(Path(path), neff, compat=compat)
-    else:
-        capture = open_capture(path, compat)
-        if neff is not None:
-            from roofline.captures.neff.attach import attach_neff
 
-            capture = attach_neff(capture, neff)
-    if program is not None:
-        from roofline.captures.summary import select_program
-
-        capture = select_program(capture, program)
+def open_path(path: str | Path, **options: Any) -> Capture:
+    """Open one capture as the shared options ask; an option that is not about it is refused."""
+    opener = opener_of(**options)
+    capture = opener(path)
+    opener.check()
     return capture

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from roofline.textfile import show_controls
 
-__all__ = ["echo", "echo_json", "progress", "width"]
+__all__ = ["echo", "echo_json", "echo_written", "progress", "width"]
 
 _PATIENCE_S: Final = 1.0
 _EVERY_S: Final = 0.2
@@ -32,6 +33,14 @@ def echo_json(data: Any) -> None:
     import json
 
     echo(json.dumps(_finite(data), indent=1, allow_nan=False, default=_plain))
+
+
+def echo_written(paths: Sequence[Path]) -> None:
+    """Print the names of files that were written, by their folder."""
+    echo("")
+    for folder in dict.fromkeys(path.parent for path in paths):
+        names = ", ".join(path.name for path in paths if path.parent == folder)
+        echo(f"{folder}: {names}")
 
 
 def _finite(value: Any) -> Any:

@@ -106,7 +106,9 @@ def compare(
     """
     gate = None if fail_on is None else parse_gate(fail_on)
     tolerance = None if noise is None else parse_tolerance(noise)
-    runs = observe_all(paths, options or Options())
+    options = options or Options()
+    runs = observe_all(paths, options)
+    options.opener.check()
     if len(runs) == 1:
         runs = split_kernels(runs[0])
         if len(runs) == 1:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from roofline.captures.opening import Opener
 from roofline.errors import QueryError
 from roofline.record.manifest import has_manifest, write_text
 from roofline.record.measured import measured_study
@@ -31,7 +32,7 @@ class Settings:
     """How paths are reported on.
 
     ``hardware`` and ``lnc`` replace what a path says, ``window`` (``body``, ``total``) is judged
-    with the marks of ``preset``. ``compat`` is ``vendor`` for the vendor's rows of a capture.
+    with the marks of ``preset``. ``opener`` opens captures.
     ``target`` (``MODULE:FUNCTION``) with ``arguments`` is counted and joined with a capture or
     with ``time`` (such as ``33us``) on ``clock``.
     """
@@ -41,7 +42,7 @@ class Settings:
     window: str = "body"
     preset: str = "vendor"
     trust: bool = False
-    compat: str | None = None
+    opener: Opener = field(default_factory=Opener)
     target: str | None = None
     arguments: tuple[str, ...] = ()
     mode: str = "fused"
@@ -79,6 +80,7 @@ def report(
         # the JSON of a recording holds the report on its times
         if result is not None and not as_json:
             results.append(result)
+    settings.opener.check()
     if as_json and len(results) > 1:
         yield to_json({"reports": [study_json(result) for result in results]})
     for result in results:
@@ -163,7 +165,7 @@ def result_of(path: str | None, settings: Settings) -> StudyResult:
         lnc=settings.lnc,
         window=settings.window,
         preset=settings.preset,
-        compat=settings.compat,
+        opener=settings.opener,
         work=work,
         time_s=seconds,
         clock=settings.clock,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from roofline.analysis.observed import Observed, Run, join_repeats
 from roofline.captures.capture import Issue
 from roofline.captures.folder import Group, Member, is_folder, one_each, program_name, scan_folder
 from roofline.captures.measured import load_measured
-from roofline.captures.registry import open_capture
+from roofline.captures.opening import Opener
 from roofline.errors import CaptureError, QueryError, RooflineError
 from roofline.study.load import is_study, load_study
 from roofline.study.observe_capture import observe_capture
@@ -28,14 +28,14 @@ class Options:
     """How inputs are observed.
 
     ``hardware`` and ``lnc`` override what an input says; ``window`` (``body``, ``total``) is the
-    time shown first; ``repeats`` takes the captures of a folder as repeats of one kernel;
-    ``trust`` runs the code of studies that are not shipped.
+    time shown first; ``opener`` opens captures; ``repeats`` takes the captures of a folder as
+    repeats of one kernel; ``trust`` runs the code of studies that are not shipped.
     """
 
     hardware: str | None = None
     lnc: int | None = None
     window: str = "body"
-    compat: str | None = None
+    opener: Opener = field(default_factory=Opener)
     preset: str = "vendor"
     repeats: bool = False
     trust: bool = False
@@ -100,7 +100,7 @@ def _observe(where: str, options: Options) -> Run:
     if is_folder(path):
         return _folder(path, options)
     try:
-        return observe_capture(open_capture(path, options.compat), options)
+        return observe_capture(options.opener(path), options)
     except CaptureError as capture_error:
         if path.suffix.lower() not in (".csv", ".tsv", ".toml", ".txt"):
             raise
@@ -114,7 +114,7 @@ def _observe(where: str, options: Options) -> Run:
 
 def _folder(path: Path, options: Options) -> Run:
     """Return every program of a folder; its executions are repeats, each taken once."""
-    folder = scan_folder(path, options.compat)
+    folder = scan_folder(path, opener=options.opener)
     observed: list[Observed] = []
     notes = list(folder.problems)
     issues: list[tuple[str, Issue]] = []

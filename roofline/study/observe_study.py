@@ -10,7 +10,6 @@ from roofline.analysis.finding import Finding
 from roofline.analysis.observed import Observed, Run, Timing, Use
 from roofline.analysis.totals import body_time
 from roofline.captures.capture import Issue
-from roofline.captures.registry import open_capture
 from roofline.study.evaluate import evaluate
 from roofline.study.findings import launch_spread
 from roofline.study.observe_capture import observe_capture, summary_uses
@@ -40,7 +39,7 @@ def observe_study(study: Study, options: Options) -> Run:
         observed += [_observed(row, result.rows, result.findings) for row in result.rows]
     for reference in study.captures:
         name = ", ".join(filter(None, (reference.variant, reference.label)))
-        run = observe_capture(open_capture(reference.path, options.compat), options, kernel=name)
+        run = observe_capture(options.opener(reference.path), options, kernel=name)
         observed += [replace(one, config=reference.config.key) for one in run.observed]
         notes += run.notes
         issues += run.issues

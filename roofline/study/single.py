@@ -13,7 +13,7 @@ from roofline.analysis.placement import place
 from roofline.analysis.verdict import decide
 from roofline.captures.capture import Capture
 from roofline.captures.folder import executions
-from roofline.captures.registry import open_capture
+from roofline.captures.opening import Opener
 from roofline.clocks import Clock
 from roofline.errors import CaptureError, QueryError, StudyError
 from roofline.hardware.load import load_hardware
@@ -36,7 +36,7 @@ def evaluate_captures(
     lnc: int | None = None,
     window: str = "body",
     preset: str = "vendor",
-    compat: str | None = None,
+    opener: Opener | None = None,
     work: Work | None = None,
     time_s: float | None = None,
     clock: str | None = None,
@@ -44,10 +44,10 @@ def evaluate_captures(
     """Return the result of one capture, or of every capture in a folder, a row each.
 
     Captures of a folder must be of one chip. ``work`` joins them with what they had to do;
-    ``time_s`` on ``clock`` adds an unprofiled time of the same work. Raises ``CaptureError`` for
-    a path that holds no capture.
+    ``time_s`` on ``clock`` adds an unprofiled time of the same work; ``opener`` opens captures.
+    Raises ``CaptureError`` for a path that holds no capture.
     """
-    groups = _open(path, compat)
+    groups = _open(path, opener or Opener())
     captures = [group[0] for group in groups]
     if len(captures) == 1 and is_trace(captures[0]):
         if work is not None or time_s is not None:
@@ -181,7 +181,7 @@ def _result(
     )
 
 
-def _open(path: Path, compat: str | None) -> tuple[tuple[Capture, ...], ...]:
+def _open(path: Path, opener: Opener) -> tuple[tuple[Capture, ...], ...]:
     """Return the capture at a path; of a folder that is none itself, all in it by execution.
 
     The first of each execution is the one to report on.
@@ -190,14 +190,14 @@ def _open(path: Path, compat: str | None) -> tuple[tuple[Capture, ...], ...]:
         known = ", ".join(list_studies())
         raise StudyError(f"{path}: no such file or folder; shipped studies: {known}")
     try:
-        return ((open_capture(path, compat),),)
+        return ((opener(path),),)
     except CaptureError:
         if not path.is_dir():
             raise
         found = []
         for file in sorted(path.iterdir(), key=_by_number):
             try:
-                found.append(open_capture(file, compat))
+                found.append(opener(file))
             except CaptureError:
                 continue
         if not found:

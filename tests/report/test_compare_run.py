@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 
 from roofline.analysis.observed import Observed, Run, Timing
+from roofline.captures.opening import Opener
 from roofline.cli.main import main
 from roofline.plots.compare import describe_compare
 from roofline.plots.draw import draw
@@ -190,7 +191,7 @@ def test_a_trace_and_the_vendors_output_of_it_do_not_differ(attention: Path, nam
     assert ours.base is not None
     assert ours.new is not None
     assert ours.base.verdict == ours.new.verdict
-    (pair,) = compare(paths, options=Options(compat="vendor")).comparison.pairs
+    (pair,) = compare(paths, options=Options(opener=Opener(compat="vendor"))).comparison.pairs
     assert pair.outcome == "same"
     known = [delta for delta in pair.deltas if delta.change is not None]
     assert {"time", "bytes:measured", "tensor-flop", "dma", "count:DMA packets"} <= {

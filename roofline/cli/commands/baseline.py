@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from roofline.cli.opening import hardware_options
-from roofline.cli.terminal import echo
+from roofline.cli.terminal import echo, echo_written
 
 __all__ = ["command"]
 
@@ -91,7 +91,7 @@ def save(
     "outputs",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Write .md, .json, .csv, .svg, .png or .pdf, or a folder with all. Repeatable.",
+    help="Write .html, .md, .json, .csv, .svg, .png or .pdf, or a folder with all. Repeatable.",
 )
 @_observing
 def check(
@@ -123,6 +123,6 @@ def check(
     written = [path for output in outputs for path in write_compared(compared, output)]
     echo(compared.to_json() if as_json else compared.to_text(width()), nl=False)
     if written and not as_json:
-        echo(f"\nwritten: {', '.join(map(str, written))}")
+        echo_written(written)
     if not compared.passes:
         raise click.exceptions.Exit(1)

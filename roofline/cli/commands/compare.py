@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from roofline.cli.opening import hardware_options, vendor_option
-from roofline.cli.terminal import echo
+from roofline.cli.opening import capture_options, hardware_options, opener_of
+from roofline.cli.terminal import echo, echo_written
 
 __all__ = ["command"]
 
@@ -37,7 +38,7 @@ __all__ = ["command"]
     show_default=True,
     help="Time that is compared first.",
 )
-@vendor_option
+@capture_options
 @hardware_options
 @click.option("--preset", default="vendor", show_default=True, help="Marks of the verdicts.")
 @click.option("--trust", is_flag=True, help="Run the code of studies that are not shipped.")
@@ -58,13 +59,13 @@ def command(
     mapped: tuple[str, ...],
     repeats: bool,
     window: str,
-    vendor: bool,
     hardware: str | None,
     lnc: int | None,
     preset: str,
     trust: bool,
     outputs: tuple[Path, ...],
     as_json: bool,
+    **opening: Any,
 ) -> None:
     """Compare runs with BASE: studies, captures of any format, folders, tables, baselines.
 
@@ -85,7 +86,7 @@ def command(
             hardware=hardware,
             lnc=lnc,
             window=window,
-            compat="vendor" if vendor else None,
+            opener=opener_of(**opening),
             preset=preset,
             repeats=repeats,
             trust=trust,
@@ -97,10 +98,7 @@ def command(
     written = [path for output in outputs for path in write_compared(compared, output)]
     echo(compared.to_json() if as_json else compared.to_text(width()), nl=False)
     if written and not as_json:
-        echo("")
-        for folder in dict.fromkeys(path.parent for path in written):
-            names = ", ".join(path.name for path in written if path.parent == folder)
-            echo(f"{folder}: {names}")
+        echo_written(written)
     if not compared.passes:
         raise click.exceptions.Exit(1)
 

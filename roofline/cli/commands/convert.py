@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -37,10 +38,7 @@ def command(
     kind: str,
     *,
     as_json: bool,
-    vendor: bool,
-    via: str | None,
-    neff: Path | None,
-    program: str | None,
+    **opening: Any,
 ) -> None:
     """Write the capture PATH as Parquet tables or as a timeline.
 
@@ -54,7 +52,7 @@ def command(
     """
     from roofline.captures.export.targets import write_capture
 
-    capture = open_path(path, vendor=vendor, via=via, neff=neff, program=program)
+    capture = open_path(path, **opening)
     written = write_capture(capture, output, kind)
     if as_json:
         echo_json({"output": str(output), "format": kind, "rows": written})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from roofline.cli.opening import capture_options, open_path
+from roofline.cli.opening import capture_options, open_path, opener_of
 from roofline.cli.terminal import echo, echo_json, progress
 
 __all__ = ["command"]
@@ -22,10 +23,7 @@ def command(
     *,
     full: bool,
     as_json: bool,
-    vendor: bool,
-    via: str | None,
-    neff: Path | None,
-    program: str | None,
+    **opening: Any,
 ) -> None:
     """Show what PATH is: format, versions, instance, cores, span, counts and data quality.
 
@@ -42,14 +40,16 @@ def command(
     from roofline.report.info import info_record, info_text
 
     if is_folder(path):
+        opener = opener_of(**opening)
         with progress("files looked at") as show:
-            folder = scan_folder(path, "vendor" if vendor else None, progress=show)
+            folder = scan_folder(path, opener=opener, progress=show)
+        opener.check()
         if as_json:
             echo_json(folder_record(folder))
         else:
             echo(folder_text(folder))
         return
-    capture = open_path(path, vendor=vendor, via=via, neff=neff, program=program)
+    capture = open_path(path, **opening)
     info = describe(capture, full=full)
     if as_json:
         echo_json(info_record(info))

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from roofline.cli.opening import hardware_options, vendor_option
+from roofline.cli.opening import capture_options, hardware_options, opener_of
 from roofline.cli.terminal import echo
 
 __all__ = ["command"]
@@ -33,7 +33,7 @@ __all__ = ["command"]
 )
 @click.option("--preset", default="vendor", show_default=True, help="Marks of the verdict.")
 @click.option("--trust", is_flag=True, help="Run the code of a study that is not shipped.")
-@vendor_option
+@capture_options
 @click.option(
     "--work",
     "target",
@@ -51,7 +51,14 @@ __all__ = ["command"]
 @click.option("--time", "time", metavar="TIME", help="An unprofiled time to place, such as 33us.")
 @click.option("--clock", help="What --time measures, such as device_execution.")
 def command(
-    paths: tuple[str, ...], output: Path | None, as_json: bool, vendor: bool, **settings: Any
+    paths: tuple[str, ...],
+    output: Path | None,
+    as_json: bool,
+    vendor: bool,
+    via: str | None,
+    neffs: tuple[Path, ...],
+    program: str | None,
+    **settings: Any,
 ) -> None:
     """Report on each PATH: a study, a capture, a folder of captures, a trace.json or a sweep.
 
@@ -68,6 +75,7 @@ def command(
     from roofline.cli.terminal import width
     from roofline.report.run import Settings, report
 
-    wanted = Settings(compat="vendor" if vendor else None, **settings)
+    opener = opener_of(vendor=vendor, via=via, neffs=neffs, program=program)
+    wanted = Settings(opener=opener, **settings)
     for text in report(paths, wanted, output=output, as_json=as_json, width=width()):
         echo(text, nl=False)
