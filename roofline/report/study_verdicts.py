@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from roofline.clocks import CLOCK_LABELS, CLOCKS
+from roofline.engines import resource_title
 from roofline.report.alike import among, joined, merged
 from roofline.report.blocks import Block, Bullets, Heading, Table
 from roofline.report.study_rows import percent, some_rows
@@ -137,7 +138,7 @@ def _figure(row: Row) -> str:
     verdict = row.verdict
     if verdict.utilization is None:
         return "unknown"
-    name = "fixed" if verdict.resource == "overhead" else verdict.busiest
+    name = "fixed" if verdict.resource == "overhead" else resource_title(verdict.busiest)
     return f"{name} {verdict.utilization:.2f}".strip()
 
 

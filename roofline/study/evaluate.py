@@ -13,6 +13,7 @@ from roofline.analysis.from_time import evidence_from_time
 from roofline.analysis.ladder import Rung, ladder, measured_rung
 from roofline.analysis.placement import Placement, place
 from roofline.analysis.verdict import decide
+from roofline.engines import resource_title
 from roofline.errors import StudyError, WorkError
 from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
@@ -261,7 +262,10 @@ def rungs_of(placement: Placement, evidence: Evidence) -> tuple[Rung, ...]:
             share, name = max(busy)
             steps.append(
                 _measured(
-                    "busiest", f"{name} active", share * evidence.time_s, "the busiest resource"
+                    "busiest",
+                    f"{resource_title(name)} active",
+                    share * evidence.time_s,
+                    "the busiest resource",
                 )
             )
         if evidence.clock == "device_body":
