@@ -285,4 +285,4 @@ def test_a_folder_of_traces_says_each_finding_once(shared: Path) -> None:
     assert len(entries.items) < len(result.findings) / 3
     waits = next(entry for entry in entries.items if "waits" in entry.title)
     assert waits.title.endswith("(all 5 captures)")
-    assert len(to_text(summary_blocks(result)).splitlines()) < 120
+    assert len(to_text(summary_blocks(result)).splitlines()) < 140
