@@ -14,7 +14,8 @@ The weight is loaded once and broadcast to all partitions of a tile, which costs
 HBM reads where one row would do: the price of not going through the Tensor engine for it.
 
 The kernel runs on a NeuronCore only, and has not run on one yet. Its arithmetic is tested by
-running this same function on numpy in place of ``nki.language`` and ``nki.isa``.
+running this same function on numpy in place of ``nki.language`` and ``nki.isa``. Studies name it
+as a variant (``nki-onepass``): ``rmsnorm`` is what runs, ``schedule`` what it declares.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["PARTITIONS", "make_kernel", "rmsnorm", "schedule", "work"]
+__all__ = ["ITEM_BYTES", "PARTITIONS", "make_kernel", "rmsnorm", "schedule"]
 
 PARTITIONS = 128
+ITEM_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
 
 
 def make_kernel(nl: Any, nisa: Any) -> Callable[..., Any]:
@@ -64,20 +66,18 @@ def rmsnorm(x: Any, weight: Any, epsilon: float = 1e-6) -> Any:
     return kernel(x, weight, epsilon)
 
 
-def schedule(rows: int, cols: int, itemsize: int) -> dict[str, int]:
-    """Return element-passes by engine and HBM bytes of the schedule above."""
+def schedule(*, rows: int, cols: int, dtype: str) -> dict[str, Any]:
+    """Return what the schedule above does: element-passes by engine, and HBM bytes.
+
+    The weight counts on every partition of a tile. Without a launch grid the kernel runs on one
+    physical core. The stages of a tile: square, rsqrt, scale.
+    """
+    size = ITEM_BYTES[dtype]
     lanes = min(rows, PARTITIONS)
     return {
-        "scalar_element_passes": rows * cols + rows,
-        "vector_element_passes": rows * cols,
-        "hbm_read_bytes": (rows * cols + lanes * cols) * itemsize,
-        "hbm_write_bytes": rows * cols * itemsize,
-        "tiles": -(-rows // PARTITIONS),
+        "element_passes": {"scalar": rows * cols + rows, "vector": rows * cols},
+        "hbm_read_bytes": (rows * cols + lanes * cols) * size,
+        "hbm_write_bytes": rows * cols * size,
+        "cores": 1,
+        "stages": 3,
     }
-
-
-def work(rows: int, cols: int, dtype: str) -> Any:
-    """Return the Work of the kernel: that of one fused RMSNorm, read and written once."""
-    from roofline.work.closed_form import closed_form
-
-    return closed_form("rmsnorm", rows=rows, cols=cols, dtype=dtype, variant="fused")

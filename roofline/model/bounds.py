@@ -14,7 +14,6 @@ from roofline.analysis.marks import PRESETS
 from roofline.analysis.verdict import LABELS
 from roofline.model.demand import Demand, Part
 from roofline.model.rates import Rates
-from roofline.model.schedule import schedule_for
 from roofline.model.terms import RESOURCES, Times, filled, row_columns, short_rows
 
 __all__ = ["bound_codes"]
@@ -69,11 +68,11 @@ def _streaming(parts: list[Part], rates: Rates, engine: str) -> Any:
     """Return the share of an engine's busy time in which elements flow, on its first part."""
     rate = rates.engines[engine]
     for part in parts:
-        per_element = rates.passes_of(part.name, part.family, part.operands)
+        per_element = rates.passes_of(part)
         takes = part.passes if per_element is None else per_element
         if engine not in takes:
             continue
-        schedule = schedule_for(part.family)
+        schedule = part.schedule
         lane = part.columns
         if not part.rows_on_partitions:
             lane = part.rows * (part.columns * (1.0 / rates.lanes))

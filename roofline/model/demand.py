@@ -29,7 +29,8 @@ class Part:
     element-passes as counted; a schedule may know better. ``tensor_flops`` maps a multiply dtype
     to FLOP; ``tile`` holds the sizes (m, k, n) of one product. ``spread`` says that rows are not
     tied to partitions although the family ties them: a reduction of everything to one number.
-    ``operands`` counts the inputs as large as the data of a pass.
+    ``operands`` counts the inputs as large as the data of a pass. ``declared`` is the schedule
+    that the author of a kernel states for it, in place of the usual one of its family.
     """
 
     name: str
@@ -41,11 +42,17 @@ class Part:
     tile: tuple[Any, Any, Any] | None = None
     spread: bool = False
     operands: int = 1
+    declared: Schedule | None = None
+
+    @property
+    def schedule(self) -> Schedule:
+        """The declared schedule, or that of the family."""
+        return self.declared or schedule_for(self.family)
 
     @property
     def rows_on_partitions(self) -> bool:
         """Whether each row stays on one partition, so that few rows leave lanes idle."""
-        return schedule_for(self.family).rows_on_partitions and not self.spread
+        return self.schedule.rows_on_partitions and not self.spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +72,7 @@ class Region:
     @property
     def schedules(self) -> tuple[Schedule, ...]:
         """The schedule of each part."""
-        return tuple(schedule_for(part.family) for part in self.parts)
+        return tuple(part.schedule for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from roofline.errors import WorkError
 from roofline.hardware.model import Hardware
 from roofline.model.bounds import bound_codes
 from roofline.model.demand import Demand, demand_of
+from roofline.model.kernel import KernelSchedule, as_declared
 from roofline.model.rates import Rates, rates_for
 from roofline.model.schedule import VARIANTS, variant_of
 from roofline.model.terms import lower_seconds, schedule_seconds, times
@@ -77,15 +78,21 @@ def estimate(
     variant: str = "fused",
     clock: str = "device_execution",
     schedule: Mapping[str, float] | None = None,
+    kernel: KernelSchedule | None = None,
 ) -> Estimate:
     """Return the modelled time of ``work`` on ``hardware``.
 
     ``variant`` is one of ``VARIANTS``: ``eager`` runs every operator as a launch of its own, the
     others all of them in one. ``schedule`` overrides passes per element on Vector by operator or
-    family, such as ``{"norm": 2.0}``. Raises ``WorkError`` for a work that does nothing.
+    family, such as ``{"norm": 2.0}``; ``kernel`` is what a kernel declares of itself, and takes the
+    place of the usual schedule. Raises ``WorkError`` for a work that does nothing.
     """
     name = variant_of(variant)
-    demand = demand_of(work, separate=name == "eager")
+    demand = demand_of(work, separate=name == "eager" and kernel is None)
+    if kernel is not None:
+        if not demand.regions[0].parts:
+            raise WorkError(f"work {work.name!r} has no operator for the declared schedule")
+        demand, hardware = as_declared(demand, kernel), kernel.on(hardware)
     rates = rates_for(hardware, work.dtype, VARIANTS[name][1], clock=clock)
     if schedule:
         rates = replace(rates, passes={**rates.passes, **schedule})

@@ -168,9 +168,7 @@ def _unused(counts: Counts, rates: Rates, wanted: set[str]) -> set[str]:
         unused.add("flops")
     for at, region in enumerate(counts.template.regions):
         for number, part in enumerate(region.parts):
-            if (
-                rates.passes_of(part.name, part.family, part.operands) is not None
-            ):  # the schedule knows better
+            if rates.passes_of(part) is not None:  # the schedule knows better
                 unused |= {f"{at}.{number}.passes.{engine}" for engine in part.passes}
     return unused
 

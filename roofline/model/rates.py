@@ -10,6 +10,7 @@ from roofline.dtypes import dtype_of
 from roofline.engines import ELEMENT_ENGINES
 from roofline.errors import HardwareModelError, QueryError
 from roofline.hardware.model import Hardware
+from roofline.model.demand import Part
 from roofline.model.schedule import IMPLEMENTATIONS, schedule_for
 
 __all__ = ["CLOCKS_MODELLED", "STREAMING", "EngineRate", "Rates", "rates_for", "width_of"]
@@ -85,15 +86,18 @@ class Rates:
     capacity_bytes: float = float("inf")
     quality: str = "calibrated"
 
-    def passes_of(self, name: str, family: str, operands: int) -> Mapping[str, float] | None:
+    def passes_of(self, part: Part) -> Mapping[str, float] | None:
         """Return passes per element by engine, or ``None`` where they are as counted.
 
-        An operator has its own constant, its family's, or that of each of its operands.
+        A declared schedule states them; else an operator has its own constant, its family's, or
+        that of each of its operands.
         """
-        fitted = self.passes.get(name, self.passes.get(family))
-        if fitted is None and family in STREAMING and "elementwise" in self.operand_passes:
-            fitted = self.operand_passes["elementwise"] * operands
-        known = schedule_for(family, self.implementation).passes
+        if part.declared is not None:
+            return part.declared.passes
+        fitted = self.passes.get(part.name, self.passes.get(part.family))
+        if fitted is None and part.family in STREAMING and "elementwise" in self.operand_passes:
+            fitted = self.operand_passes["elementwise"] * part.operands
+        known = schedule_for(part.family, self.implementation).passes
         if fitted is None:
             return known or None
         return {**known, "vector": fitted}

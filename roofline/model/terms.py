@@ -23,7 +23,6 @@ from roofline.engines import ELEMENT_ENGINES
 from roofline.errors import HardwareModelError
 from roofline.model.demand import Demand, Part, Region
 from roofline.model.rates import Rates
-from roofline.model.schedule import schedule_for
 
 __all__ = [
     "RESOURCES",
@@ -128,7 +127,7 @@ def _tiles(region: Region, rates: Rates) -> Any:
     if any(schedule.serial for schedule in region.schedules):
         return 1.0
     part = region.parts[0]
-    schedule = schedule_for(part.family)
+    schedule = part.schedule
     if part.rows_on_partitions:
         return np.ceil(part.rows / rates.lanes)
     return np.maximum(1.0, part.rows * (part.columns / (rates.lanes * schedule.free_elements)))
@@ -136,8 +135,13 @@ def _tiles(region: Region, rates: Rates) -> Any:
 
 def _moved(region: Region, rates: Rates) -> Any:
     """Return the bytes of one launch as its schedule moves them."""
-    reads = rates.reads_of(region.parts[0].family) if region.parts else 1.0
+    reads = _reads(region.parts[0], rates) if region.parts else 1.0
     return (region.read_bytes * reads if reads != 1.0 else region.read_bytes) + region.write_bytes
+
+
+def _reads(part: Part, rates: Rates) -> float:
+    """Return how often the inputs are read; a declared schedule states the bytes themselves."""
+    return 1.0 if part.declared is not None else rates.reads_of(part.family)
 
 
 def _dma_seconds(region: Region, rates: Rates) -> Any:
@@ -184,8 +188,8 @@ def _element_seconds(region: Region, rates: Rates, engine: str, *, ideal: bool) 
 
 def _part_seconds(part: Part, rates: Rates, engine: str, *, ideal: bool) -> Any:
     """Return the busy time of one engine on one part, ``None`` if it takes none of its passes."""
-    per_element = rates.passes_of(part.name, part.family, part.operands)
-    schedule = schedule_for(part.family)
+    per_element = rates.passes_of(part)
+    schedule = part.schedule
     rate = rates.engines[engine]
     cycles = rate.best_cycles if ideal else rate.cycles
     overhead = 0.0 if ideal else rate.overhead_cycles

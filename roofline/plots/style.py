@@ -34,6 +34,7 @@ TONES: Final = {
     # rungs of the time ladder
     "bytes": "#1b63c6",
     "engines": "#c76a00",
+    "schedule": "#c76a00",
     "moved": "#1b63c6",
     "dma-latency": "#3f8fd2",
     "device-start": "#a08c5b",

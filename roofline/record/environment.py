@@ -10,7 +10,7 @@ from typing import Final
 
 from roofline.errors import QueryError
 
-__all__ = ["RECORDED", "neuron_environment", "prepare_environment"]
+__all__ = ["DGE", "RECORDED", "neuron_environment", "prepare_environment"]
 
 _DEBUG: Final = {
     "NEURON_FRAMEWORK_DEBUG": "1",
@@ -19,6 +19,10 @@ _DEBUG: Final = {
     "NKI_DEBUG_INFO": "True",
 }
 """Names of operators, layers and source lines are compiled in, so these come before compilation."""
+
+DGE: Final = "NEURON_RT_ENABLE_DGE_NOTIFICATIONS"
+
+_LNC: Final = ("NEURON_RT_VIRTUAL_CORE_SIZE", "NEURON_LOGICAL_NC_CONFIG")
 
 RECORDED: Final = ("NEURON_", "TORCH_NEURONX_", "XLA_IR_DEBUG", "XLA_HLO_DEBUG", "NKI_")
 """Variables whose name begins so go into the manifest."""
@@ -34,7 +38,7 @@ def neuron_environment(folder: Path, *, core: int = 0, dge: bool = True) -> dict
         **_DEBUG,
         "TORCH_NEURONX_NEFF_CACHE_DIR": str(folder / "neff-cache"),
         "NEURON_RT_VISIBLE_CORES": str(core),
-        **({"NEURON_RT_ENABLE_DGE_NOTIFICATIONS": "1"} if dge else {}),
+        **({DGE: "1"} if dge else {}),
     }
 
 
@@ -48,13 +52,20 @@ def prepare_environment(
 ) -> list[str]:
     """Set the variables; what the user has set stays. Return what the recording should know.
 
-    Raises ``QueryError`` for a second way to start the profiler, which breaks the first.
+    Raises ``QueryError`` for a second way to start the profiler, which breaks the first, and for
+    two logical-core settings.
     """
     held = os.environ if environment is None else environment
     modules = sys.modules if loaded is None else loaded
     if held.get("NEURON_RT_INSPECT_ENABLE", "0") not in ("", "0"):
         raise QueryError(
             "NEURON_RT_INSPECT_ENABLE is set: it must not be combined with torch.profiler; unset it"
+        )
+    runtime, compiled = (held.get(name) for name in _LNC)
+    if runtime and compiled and runtime != compiled:
+        raise QueryError(
+            f"{_LNC[0]}={runtime} and {_LNC[1]}={compiled}: programs are compiled for the logical "
+            "core that the runtime gives them; set both to the same"
         )
     notes = []
     for name, value in neuron_environment(folder, core=core, dge=dge).items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import json
+import os
 import platform
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from roofline.errors import OptionalDependencyError
 __all__ = ["Host", "probe_host"]
 
 _TIMEOUT_S: Final = 30
+_COMPILED_LNC: Final = "NEURON_LOGICAL_NC_CONFIG"
 _TOOLS: Final = {
     "explorer": ("neuron-explorer", "--version"),
     "compiler": ("neuronx-cc", "--version"),
@@ -26,12 +28,16 @@ _TOOLS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """``device`` is ``neuron`` or ``cpu``; ``missing`` says why it is not neuron."""
+    """``device`` is ``neuron`` or ``cpu``; ``missing`` says why it is not neuron.
+
+    ``lnc`` counts physical cores in a logical one, ``None`` where the host does not say it.
+    """
 
     device: str
     versions: Mapping[str, str]
     missing: tuple[str, ...] = ()
     instance_type: str = ""
+    lnc: int | None = None
     neuron_ls: Any = None
     facts: Mapping[str, str] = field(default_factory=dict)
 
@@ -61,6 +67,7 @@ def probe_host() -> Host:
         versions=versions,
         missing=tuple(missing),
         instance_type=_instance_type(listed),
+        lnc=logical_cores(os.environ, listed),
         neuron_ls=listed,
         facts={"system": platform.system(), "machine": platform.machine()},
     )
@@ -109,6 +116,14 @@ def _instance_type(listed: Any) -> str:
         if isinstance(row, dict) and isinstance(row.get("instance_type"), str):
             return str(row["instance_type"])
     return ""
+
+
+def logical_cores(environment: Mapping[str, str], listed: Any) -> int | None:
+    """Return the logical-core setting: of the runtime's variable, else as neuron-ls lists it."""
+    rows = listed if isinstance(listed, list) else [listed]
+    said = [environment.get(name) for name in ("NEURON_RT_VIRTUAL_CORE_SIZE", _COMPILED_LNC)]
+    said += [row.get("logical_neuroncore_config") for row in rows if isinstance(row, dict)]
+    return next((int(text) for text in map(str, said) if text.isdecimal()), None)
 
 
 def _output(command: tuple[str, ...]) -> str | None:

@@ -12,17 +12,24 @@ from typing import Any, Final
 
 import msgspec
 
+from roofline.analysis.finding import Finding
+from roofline.clocks import Clock
 from roofline.errors import CaptureError
 from roofline.textfile import read_text
 
 __all__ = [
     "FILE_NAME",
     "SCHEMA_VERSION",
+    "TIMES",
+    "UNTIMED",
     "Manifest",
     "Problem",
+    "ReferenceCheck",
     "Run",
+    "Skipped",
     "has_manifest",
     "load_manifest",
+    "problem_of",
     "to_toml",
     "write_manifest",
     "write_text",
@@ -30,6 +37,17 @@ __all__ = [
 
 FILE_NAME: Final = "manifest.toml"
 SCHEMA_VERSION: Final = 1
+
+TIMES: Final = {
+    "host_wall_s": Clock(key="host_wall", profiled=False),
+    "window_s": Clock(key="framework_window", profiled=True),
+    "device_s": Clock(key="device_execution", profiled=True),
+}
+"""The clock of each list of times of a run."""
+
+
+UNTIMED: Final = frozenset({"variant-failed", "reference-mismatch"})
+"""Problems of a run that has no times for their sake."""
 
 
 class _Entry(msgspec.Struct, kw_only=True, frozen=True):
@@ -42,6 +60,28 @@ class Problem(_Entry, frozen=True):
     id: str
     what: str
     remedy: str = ""
+
+
+def problem_of(finding: Finding) -> Problem:
+    """Return a finding about a run as its manifest says it."""
+    return Problem(id=finding.id, what=f"{finding.what}: {finding.evidence}", remedy=finding.remedy)
+
+
+class ReferenceCheck(_Entry, frozen=True):
+    """How far the result of a variant was from its reference, before it was timed."""
+
+    callable: str
+    max_abs_error: float
+    max_rel_error: float
+    tolerance: float
+    passed: bool
+
+
+class Skipped(_Entry, frozen=True):
+    """A variant that this host cannot run, and why."""
+
+    variant: str
+    why: str
 
 
 class Run(_Entry, frozen=True):
@@ -66,21 +106,29 @@ class Run(_Entry, frozen=True):
     device_s: list[float] = []
     launches: float | None = None
     launch_basis: str = ""
+    reference: ReferenceCheck | None = None
     problems: list[Problem] = []
 
 
 class Manifest(_Entry, frozen=True):
-    """A recorded folder. ``device`` is ``neuron`` or ``cpu``; ``missing`` is what was not there."""
+    """A recorded folder. ``device`` is ``neuron`` or ``cpu``; ``missing`` is what was not there.
+
+    ``complete`` is false while it is recorded, and stays so in one that was interrupted. ``core``
+    is the logical core, ``lnc`` the physical cores in it where the host says so;
+    ``clocks`` maps a list of times of a run to its clock.
+    """
 
     schema_version: int
     created: str
     device: str
     name: str
+    complete: bool = True
     title: str = ""
     op: str = ""
     study_sha256: str = ""
     hardware: list[str] = []
     core: int | None = None
+    lnc: int | None = None
     instance_type: str = ""
     missing: list[str] = []
     notes: list[str] = []
@@ -88,6 +136,8 @@ class Manifest(_Entry, frozen=True):
     host: dict[str, str] = {}
     environment: dict[str, str] = {}
     schedule: dict[str, int] = {}
+    clocks: dict[str, str] = {}
+    skipped: list[Skipped] = []
     run: list[Run] = []
 
 
@@ -125,10 +175,14 @@ def write_manifest(folder: Path, manifest: Manifest) -> Path:
 def write_text(path: Path, text: str) -> Path:
     """Write a file under a temporary name, then rename it."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    Path(name).chmod(0o644)
-    return Path(name).replace(path)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).chmod(0o644)
+        return Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)  # a full disk keeps no half a file
+        raise
 
 
 def to_toml(data: dict[str, Any]) -> str:

@@ -9,13 +9,16 @@ from pathlib import Path
 
 from roofline.captures.registry import open_capture
 from roofline.clocks import Clock
-from roofline.record.manifest import Manifest, Run, load_manifest
+from roofline.errors import HardwareModelError
+from roofline.hardware.load import load_hardware
+from roofline.record.manifest import TIMES, Manifest, Run, load_manifest
 from roofline.study.load import load_study
 from roofline.study.study import CaptureRef, Config, Measurement, OpTime, Source, Study
 
 __all__ = ["measured_study", "study_of"]
 
 _KEY = "recording"
+_FOREIGN = frozenset({"bad-device-trace", "helper-program", "wrong-core", "wrong-lnc"})
 
 
 def study_of(folder: Path) -> Study | None:
@@ -41,11 +44,27 @@ def measured_study(folder: str | Path) -> Study | None:
         return None
     return replace(
         study,
+        hardware=_hardware(manifest, study),
+        lnc=manifest.lnc or study.lnc,
+        # what worked of a published recording says nothing about this one
+        working_cores=None,
         measurements=tuple(measurements),
         captures=tuple(ref for run in manifest.run for ref in _captures(root, study, run)),
         configs=tuple(dict.fromkeys(one.config for one in measurements)),
         sources={_KEY: _source(manifest)},
     )
+
+
+def _hardware(manifest: Manifest, study: Study) -> tuple[str, ...]:
+    """Return the chip of the instance it was recorded on; the study's where none is known."""
+    try:
+        return (
+            (load_hardware(manifest.instance_type).name,)
+            if manifest.instance_type
+            else (study.hardware)
+        )
+    except HardwareModelError:
+        return study.hardware
 
 
 def _source(manifest: Manifest) -> Source:
@@ -62,7 +81,7 @@ def _times(root: Path, study: Study, run: Run) -> list[Measurement]:
     if run.variant not in {variant.name for variant in study.variants}:
         return []
 
-    def time(values: Sequence[float], clock: str, *, profiled: bool) -> list[Measurement]:
+    def time(values: Sequence[float], clock: Clock) -> list[Measurement]:
         if not values or min(values) <= 0:
             return []
         return [
@@ -70,20 +89,16 @@ def _times(root: Path, study: Study, run: Run) -> list[Measurement]:
                 variant=run.variant,
                 config=_config(run),
                 time_s=statistics.median(values),
-                clock=Clock(key=clock, profiled=profiled),
+                clock=clock,
                 source=_KEY,
-                label=clock,
+                label=clock.key,
                 n=len(values),
-                ops=_ops(root, run) if clock == "framework_window" else (),
+                ops=_ops(root, run) if clock.key == "framework_window" else (),
                 note=f"median of {len(values)}",
             )
         ]
 
-    return [
-        *time(run.window_s, "framework_window", profiled=True),
-        *time(run.device_s, "device_execution", profiled=True),
-        *time(run.host_wall_s, "host_wall", profiled=False),
-    ]
+    return [one for name, clock in TIMES.items() for one in time(getattr(run, name), clock)]
 
 
 def _ops(root: Path, run: Run) -> tuple[OpTime, ...]:
@@ -112,8 +127,11 @@ def _ops(root: Path, run: Run) -> tuple[OpTime, ...]:
 def _captures(root: Path, study: Study, run: Run) -> list[CaptureRef]:
     """Return the device trace of a run that is one launch of one program: the variant's work.
 
-    Of a run with several launches each trace holds a part of the work, and no capture is named.
+    Of a run with several launches each trace holds a part of the work, and no capture is named;
+    nor is one that is known to be another program's or another core's.
     """
+    if any(problem.id in _FOREIGN for problem in run.problems):
+        return []
     known = run.variant in {variant.name for variant in study.variants}
     full = [path for path in run.device_traces if (root / path).stat().st_size]
     if not known or run.launches != 1 or len(full) != 1:

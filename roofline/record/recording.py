@@ -6,29 +6,35 @@ import datetime as dt
 import importlib.util
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
+from roofline.analysis.finding import Finding
 from roofline.analysis.launches import NO_VALUE
 from roofline.errors import CaptureError, QueryError
 from roofline.record.backends import Backend, make_backend
 from roofline.record.collect import Collected, collect
-from roofline.record.environment import RECORDED, prepare_environment
+from roofline.record.environment import DGE, RECORDED, prepare_environment
 from roofline.record.host import Host, probe_host
 from roofline.record.manifest import (
     SCHEMA_VERSION,
+    TIMES,
     Manifest,
-    Problem,
+    ReferenceCheck,
     Run,
+    Skipped,
     has_manifest,
+    problem_of,
     write_manifest,
     write_text,
 )
+from roofline.record.reference import check_reference
 from roofline.record.schedule import Schedule
 
 __all__ = ["Recording", "Session"]
@@ -65,6 +71,8 @@ class Recording(AbstractContextManager["Recording"]):
         self.folder = Path(folder)
         if has_manifest(self.folder):
             raise QueryError(f"{self.folder}: already holds a recording; give another folder")
+        if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+            raise QueryError(f"{self.folder}: not a new or empty folder; give another one")
         self.schedule = schedule or Schedule()
         self.core = core
         # before torch is imported: the runtime reads its variables then
@@ -75,9 +83,10 @@ class Recording(AbstractContextManager["Recording"]):
         if require_device and self.host.device != "neuron":
             raise QueryError(f"no Neuron device: {self.host.missing[0]}")
         self.backend: Backend = make_backend(self.host.device, core=core, modes=_MODES)
-        self.folder.mkdir(parents=True, exist_ok=True)
         self._about = {"name": name, **(about or {})}
         self._runs: list[Run] = []
+        self._skipped: list[Skipped] = []
+        self._complete = False
 
     @property
     def modes(self) -> tuple[str, ...]:
@@ -109,6 +118,12 @@ class Recording(AbstractContextManager["Recording"]):
         )
         return Session(self, start)
 
+    def skip(self, variant: str, why: str) -> Skipped:
+        """Note that a variant cannot be run here."""
+        self._skipped.append(Skipped(variant=variant, why=why))
+        self.write()
+        return self._skipped[-1]
+
     def add(self, run: Run) -> None:
         """Take a finished run; the manifest is written anew, so a later crash loses nothing."""
         self._runs.append(run)
@@ -121,7 +136,9 @@ class Recording(AbstractContextManager["Recording"]):
             schema_version=SCHEMA_VERSION,
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             device=self.host.device,
+            complete=self._complete,
             core=self.core if self.host.device == "neuron" else None,
+            lnc=self.host.lnc if self.host.device == "neuron" else None,
             instance_type=self.host.instance_type,
             missing=list(self.host.missing),
             notes=self.notes,
@@ -133,17 +150,29 @@ class Recording(AbstractContextManager["Recording"]):
                 if name.startswith(RECORDED)
             },
             schedule={name: getattr(self.schedule, name) for name in Schedule.__dataclass_fields__},
+            clocks={
+                name: clock.key
+                for name, clock in TIMES.items()
+                if self.host.device == "neuron" or not clock.profiled
+            },
+            skipped=self._skipped,
             run=self._runs,
             **self._about,
         )
 
     def write(self) -> Path:
         """Write the manifest, and the list of Neuron devices beside it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
         if self.host.neuron_ls is not None:
             import json
 
             write_text(self.folder / "neuron-ls.json", json.dumps(self.host.neuron_ls, indent=1))
         return write_manifest(self.folder, self.manifest)
+
+    def __enter__(self) -> Recording:
+        # a recording that is killed leaves a folder that can be read
+        self.write()
+        return self
 
     def __exit__(
         self,
@@ -151,8 +180,8 @@ class Recording(AbstractContextManager["Recording"]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._runs or error is None:
-            self.write()
+        self._complete = error is None
+        self.write()
 
 
 class Session(AbstractContextManager["Session"]):
@@ -165,7 +194,44 @@ class Session(AbstractContextManager["Session"]):
         self._begun_s = time.time()
         self._wall_s: list[float] = []
         self._stepped = False
+        self._reference: ReferenceCheck | None = None
+        self._rejected: Finding | None = None
         self.folder = recording.folder / run.folder
+
+    def check(
+        self,
+        call: Callable[[], Any],
+        reference: Callable[..., Any],
+        inputs: Sequence[Any],
+        *,
+        tolerance: float | None = None,
+        name: str = "reference",
+    ) -> bool:
+        """Compare the result of a call with its reference on the same inputs, on the CPU.
+
+        One that differs by more than the dtype allows is a problem of the run, which then needs
+        no ``measure``: times of a wrong result say nothing. Returns whether it agrees.
+        """
+        found = check_reference(
+            call, reference, inputs, name=name, dtype=self._run.dtype or "fp32", tolerance=tolerance
+        )
+        self._reference = found
+        if not found.passed:
+            self.reject(
+                Finding(
+                    id="reference-mismatch",
+                    what="the result differs from its reference, so it was not timed",
+                    evidence=f"relative error {found.max_rel_error:.3g}, allowed "
+                    f"{found.tolerance:.3g} ({name})",
+                    remedy="compare the arithmetic, the inputs and the dtype; a looser `tolerance` "
+                    "of the variant only where the format explains it",
+                )
+            )
+        return found.passed
+
+    def reject(self, finding: Finding) -> None:
+        """End the run without times, for this reason."""
+        self._rejected = finding
 
     def measure(self, call: Callable[[], Any]) -> None:
         """Warm up, time single calls without the profiler, then run them under it."""
@@ -210,15 +276,23 @@ class Session(AbstractContextManager["Session"]):
     ) -> None:
         if error is not None:
             return
+        recording = self._recording
+        if self._rejected is not None:
+            problems = [problem_of(self._rejected)]
+            recording.add(
+                msgspec.structs.replace(self._run, reference=self._reference, problems=problems)
+            )
+            return
         if not self._stepped:
             raise QueryError(f"{self._run.variant}: no step ran to its end under the profiler")
-        recording = self._recording
         caches = [Path(os.environ.get("TORCH_NEURONX_NEFF_CACHE_DIR", "/tmp/neff_cache"))]
         try:
             found = collect(
                 self.folder,
                 device=recording.host.device,
                 core=recording.core if recording.host.device == "neuron" else None,
+                lnc=recording.host.lnc,
+                dge=os.environ.get(DGE) == "1",
                 modes=recording.modes,
                 started_s=self._begun_s,
                 caches=caches,
@@ -226,7 +300,7 @@ class Session(AbstractContextManager["Session"]):
         except CaptureError as fault:
             found = Collected(
                 trace=None, device_traces=(), programs=(), result=None,
-                problems=(Problem(id="unreadable", what=str(fault)),),
+                findings=(Finding(id="unreadable", what="cannot be read", evidence=str(fault)),),
             )  # fmt: skip
         recording.add(self._finished(found))
 
@@ -236,15 +310,14 @@ class Session(AbstractContextManager["Session"]):
         def relative(path: Path) -> str:
             return path.relative_to(root).as_posix()
 
-        import msgspec
-
         return msgspec.structs.replace(
             self._run,
             trace=relative(found.trace) if found.trace else "",
             device_traces=[relative(path) for path in found.device_traces],
             programs=[relative(path) for path in found.programs],
             host_wall_s=self._wall_s,
-            problems=list(found.problems),
+            reference=self._reference,
+            problems=[problem_of(one) for one in found.findings],
             **_figures(found),
         )
 

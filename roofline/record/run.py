@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from roofline.analysis.finding import Finding
 from roofline.errors import StudyError
-from roofline.record.manifest import Run
-from roofline.record.recording import Recording
+from roofline.record.backends import Backend
+from roofline.record.manifest import Run, Skipped
+from roofline.record.recording import Recording, Session
 from roofline.record.schedule import Schedule
 from roofline.study.callables import digest, load_callable
 from roofline.study.load import load_study
 from roofline.study.study import Config, Study, Variant
 
-__all__ = ["record"]
+__all__ = ["record", "unavailable"]
 
 _COMPILED = "compiled"
 _SEED = 0
+_LONGEST = 500  # characters of an error that go into the manifest
 
 
 def record(
@@ -33,10 +37,12 @@ def record(
     dge: bool = True,
     require_device: bool = False,
     trust: bool = False,
-) -> Iterator[Run]:
+) -> Iterator[Run | Skipped]:
     """Record every variant of a study that can be run, in every config; yield each as it is done.
 
-    ``variants`` and ``configs`` (keys such as ``4x512 bf16``) leave out the others.
+    ``variants`` and ``configs`` (keys such as ``4x512 bf16``) leave out the others. A variant that
+    needs a device or a module that is not here is skipped; one that fails, or whose result differs
+    from its reference, is kept with its problem and without times.
     The folder ``output`` then holds ``manifest.toml``, the traces, and a copy of the study.
     Code of a study is run only if the study ships with the project or is trusted. Raises
     ``StudyError`` for a study that cannot be run, and what ``Recording`` raises.
@@ -45,7 +51,7 @@ def record(
     chosen, shapes = _chosen(held, variants), _shapes(held, configs)
     if not held.inputs:
         raise StudyError(f"{held.path}: no [inputs] callable makes the inputs of the variants")
-    with Recording(
+    recording = Recording(
         output,
         name=held.name,
         schedule=schedule,
@@ -58,13 +64,43 @@ def record(
             "hardware": list(held.hardware),
             "study_sha256": digest(held.path),
         },
-    ) as recording:
-        make = load_callable(held, held.inputs, trust=trust)
+    )
+    reasons = {variant.name: unavailable(variant, recording.host.device) for variant in chosen}
+    if all(reasons.values()):
+        said = "; ".join(f"{name}: {why}" for name, why in reasons.items())
+        raise StudyError(f"{held.path}: nothing can be recorded here: {said}")
+    make = load_callable(held, held.inputs, trust=trust)
+    functions = {
+        variant.name: (
+            load_callable(held, variant.callable, trust=trust),
+            load_callable(held, variant.reference, trust=trust) if variant.reference else None,
+        )
+        for variant in chosen
+        if not reasons[variant.name]
+    }
+    with recording:
         _copy(held, recording.folder)
         for variant in chosen:
-            function = load_callable(held, variant.callable, trust=trust)
+            if reasons[variant.name]:
+                yield recording.skip(variant.name, reasons[variant.name])
+                continue
             for config in shapes:
-                yield _one(recording, variant, config, make, function)
+                yield _one(recording, variant, config, make, *functions[variant.name])
+
+
+def unavailable(variant: Variant, device: str) -> str:
+    """Return why a variant cannot run on this host with this device; empty where it can."""
+    lacks = [f"the module {name}" for name in variant.requires if not _installed(name)]
+    if variant.device and variant.device != device:
+        lacks.insert(0, f"a {variant.device} device")
+    return f"needs {' and '.join(lacks)}, not on this host" if lacks else ""
+
+
+def _installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):  # a parent package that is not there, or broken
+        return False
 
 
 def _chosen(study: Study, names: Sequence[str]) -> list[Variant]:
@@ -93,10 +129,8 @@ def _one(
     config: Config,
     make: Callable[..., Any],
     function: Callable[..., Any],
+    reference: Callable[..., Any] | None,
 ) -> Run:
-    backend = recording.backend
-    inputs = _inputs(make, config, backend.device)
-    call = backend.compile(function) if variant.mode == _COMPILED else function
     with recording.run(
         variant.name,
         params=config.shape,
@@ -104,11 +138,45 @@ def _one(
         mode=variant.mode,
         callable=variant.callable,
     ) as session:
-        session.measure(lambda: call(*inputs))
+        try:
+            _measure(session, recording.backend, variant, config, (make, function, reference))
+        except (OSError, MemoryError):
+            raise  # a full disk or memory is no fault of the variant
+        except Exception as error:  # code of a variant may raise anything
+            session.reject(
+                Finding(
+                    id="variant-failed",
+                    what="the variant failed, so it was not timed",
+                    evidence=f"{type(error).__name__}: {' '.join(str(error).split())[:_LONGEST]}",
+                    remedy="run it alone, outside the recording",
+                )
+            )
     return recording.manifest.run[-1]
 
 
-def _inputs(make: Callable[..., Any], config: Config, device: str) -> tuple[Any, ...]:
+def _measure(
+    session: Session,
+    backend: Backend,
+    variant: Variant,
+    config: Config,
+    code: tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any] | None],
+) -> None:
+    """Check a variant where it has a reference, then time and profile it."""
+    make, function, reference = code
+    given = _inputs(make, config)
+    inputs = _moved(given, backend.device)
+    compiled = backend.compile(function) if variant.mode == _COMPILED else function
+
+    def call() -> Any:
+        return compiled(*inputs)
+
+    if reference is None or session.check(
+        call, reference, given, tolerance=variant.tolerance, name=variant.reference
+    ):
+        session.measure(call)
+
+
+def _inputs(make: Callable[..., Any], config: Config) -> tuple[Any, ...]:
     """Return inputs with values, made on the CPU so that making them launches nothing."""
     import torch
 
@@ -121,8 +189,15 @@ def _inputs(make: Callable[..., Any], config: Config, device: str) -> tuple[Any,
             # half-precision formats have no random fill of their own everywhere
             noise = torch.randn(value.shape, generator=generator)
             value.copy_(noise)
+    return tuple(values)
+
+
+def _moved(values: tuple[Any, ...], device: str) -> tuple[Any, ...]:
+    """Return the inputs on the device."""
+    import torch
+
     if device == "cpu":
-        return tuple(values)
+        return values
     return tuple(value.to(device) if isinstance(value, torch.Tensor) else value for value in values)
 
 

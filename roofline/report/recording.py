@@ -55,7 +55,10 @@ def recording_text(folder: str | Path) -> str:
     where = manifest.instance_type or manifest.device
     lines = [f"{root}: {manifest.name}, recorded on {where}, {manifest.created}"]
     lines += [f"  missing: {reason}" for reason in manifest.missing]
+    if not manifest.complete:
+        lines.append("  incomplete: the recording was interrupted; what is here was finished")
     lines += [f"  note: {note}" for note in manifest.notes]
+    lines += [f"  skipped: {one.variant}: {one.why}" for one in manifest.skipped]
     table = [_HEAD, *(_row(run, _work(study, run)) for run in manifest.run)]
     widths = [max(len(row[column]) for row in table) for column in range(len(_HEAD))]
     lines += [
@@ -67,6 +70,7 @@ def recording_text(folder: str | Path) -> str:
     ]  # fmt: skip
     for run in manifest.run:
         lines += _operators(root, run)
+    lines += _references(manifest)
     lines += _meaning(manifest)
     for run in manifest.run:
         for problem in run.problems:
@@ -146,10 +150,22 @@ def _operators(root: Path, run: Run) -> list[str]:
             "" if device == NO_VALUE else f", {format_time(device * 1e-9 / steps)} on the device"
         )
         lines.append(
-            f"    {count / steps:g} x {result['op_name'].values[index]} "
-            f"{result['op_shapes'].values[index]}{spent}"
+            f"    {count / steps:g} x "
+            f"{result['op_name'].values[index]} {result['op_shapes'].values[index]}".rstrip()
+            + spent
         )
     return lines
+
+
+def _references(manifest: Manifest) -> list[str]:
+    """Return how far each result was from its reference."""
+    return [
+        f"  {run.variant}: {'agrees with' if check.passed else 'DIFFERS from'} {check.callable}: "
+        f"largest error {check.max_abs_error:.3g} absolute, {check.max_rel_error:.3g} relative "
+        f"(allowed {check.tolerance:.3g})"
+        for run in manifest.run
+        if (check := run.reference) is not None
+    ]
 
 
 def _meaning(manifest: Manifest) -> list[str]:

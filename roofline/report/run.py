@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roofline.captures.opening import Opener
-from roofline.errors import QueryError
+from roofline.errors import QueryError, RooflineError
 from roofline.record.manifest import has_manifest, write_text
 from roofline.record.measured import measured_study
 from roofline.report.data import study_json, to_json
@@ -74,9 +74,8 @@ def report(
         if path is None or not has_manifest(path):
             results.append(result_of(path, settings))
             continue
-        study = measured_study(path)
-        result = None if study is None else _of_study(study, settings)
-        yield from _recording(path, output, result, as_json=as_json)
+        result, left_out = _of_recording(path, settings)
+        yield from _recording(path, output, result, left_out, as_json=as_json)
         # the JSON of a recording holds the report on its times
         if result is not None and not as_json:
             results.append(result)
@@ -122,16 +121,32 @@ def _sweep(
         yield f"\n{written[0].parent}: {', '.join(path.name for path in written)}\n"
 
 
+def _of_recording(path: str, settings: Settings) -> tuple[StudyResult | None, str]:
+    """Return the result of the recorded times, and why device traces had to be left out of it."""
+    study = measured_study(path)
+    if study is None:
+        return None, ""
+    try:
+        return _of_study(study, settings), ""
+    except RooflineError as error:
+        if not study.captures:
+            raise
+        # a trace that cannot be placed takes no recorded time with it
+        return _of_study(replace(study, captures=()), settings), str(error)
+
+
 def _recording(
-    path: str, output: Path | None, result: StudyResult | None, *, as_json: bool
+    path: str, output: Path | None, result: StudyResult | None, left_out: str, *, as_json: bool
 ) -> Iterator[str]:
     """Yield the text of a recorded folder; with ``output`` also write it there, with its data."""
     from roofline.report.recording import recording_record, recording_text
 
-    record = recording_record(path)
+    record = {**recording_record(path), "left_out": left_out}
     if result is not None:
         record["report"] = study_json(result)
     text, data = recording_text(path) + "\n", to_json(record)
+    if left_out:
+        text += f"  device traces are left out of what follows: {left_out}\n"
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         write_text(output / "recording.txt", text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from roofline.engines import ELEMENT_ENGINES, VENDOR_NAMES
 from roofline.report.alike import merged
 from roofline.report.blocks import Block, Heading, Paragraph, Table
 from roofline.study.evaluate import StudyResult
@@ -43,9 +44,47 @@ def untimed_blocks(result: StudyResult) -> Iterator[Block]:
         numeric=frozenset(range(names.index("variant") + 1, len(names) - 1)),
         note=_note(shown, result.untimed),
     )
+    yield from _declared(shown, single=len(result.study.configs) == 1)
     problems = dict.fromkeys(one.problem for one in shown if one.problem)
     for problem in problems:
         yield Paragraph(text=f"Not modelled: {problem}")
+
+
+def _declared(shown: Sequence[Untimed], *, single: bool) -> Iterator[Block]:
+    """Yield passes, bytes and the schedule bound of kernels that declare them."""
+    known = [(one, one.schedule) for one in shown if one.schedule is not None]
+    if not known:
+        return
+    engines = [key for key in ELEMENT_ENGINES if any(key in one.element_passes for _, one in known)]
+    columns = {
+        "config": [one.config.key for one, _ in known],
+        "variant": [one.variant.name for one, _ in known],
+        **{
+            f"{VENDOR_NAMES[key]} passes": [
+                format_si(schedule.element_passes.get(key, 0), "", digits=3)
+                for _, schedule in known
+            ]
+            for key in engines
+        },
+        "read": [format_si(schedule.hbm_read_bytes, "B", digits=3) for _, schedule in known],
+        "written": [format_si(schedule.hbm_write_bytes, "B", digits=3) for _, schedule in known],
+        "cores": [
+            str(schedule.on(one.placement.hardware).working_cores) for one, schedule in known
+        ],
+        "schedule bound": [
+            "unknown" if one.estimate is None else format_time(one.estimate.schedule_bound_s)
+            for one, _ in known
+        ],
+    }
+    if single:
+        del columns["config"]
+    yield Table(
+        columns=tuple(columns),
+        rows=tuple(zip(*columns.values(), strict=True)),
+        numeric=frozenset(range(len(columns) - len(engines) - 4, len(columns))),
+        note="As the kernels declare their schedules: element-passes by engine, HBM bytes, and the "
+        "physical cores they run on.",
+    )
 
 
 def untimed_json(one: Untimed) -> dict[str, Any]:
@@ -70,6 +109,15 @@ def untimed_json(one: Untimed) -> dict[str, Any]:
             "bound": found.bound,
             "quality": found.quality,
             "notes": list(found.notes),
+        },
+        "declared_schedule": None
+        if one.schedule is None
+        else {
+            "element_passes": dict(one.schedule.element_passes),
+            "hbm_read_bytes": one.schedule.hbm_read_bytes,
+            "hbm_write_bytes": one.schedule.hbm_write_bytes,
+            "cores": one.schedule.cores,
+            "schedule_bound_s": None if found is None else found.schedule_bound_s,
         },
         "problem": one.problem,
     }

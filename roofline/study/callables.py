@@ -18,7 +18,9 @@ from roofline.study.load import list_studies
 from roofline.study.study import Config, Study, Variant
 from roofline.work.work import Work
 
-__all__ = ["count_variant", "digest", "is_shipped", "load_callable"]
+__all__ = ["code_file", "count_variant", "digest", "is_shipped", "load_callable"]
+
+_SHIPPED = "captures"
 
 
 def digest(folder: Path) -> str:
@@ -44,19 +46,21 @@ def is_shipped(study: Study) -> bool:
 def load_callable(study: Study, name: str, *, trust: bool = False) -> Callable[..., Any]:
     """Return ``file.py:function`` or ``module:function`` of a study; this runs its code.
 
-    Raises ``StudyError`` for a study that neither ships with the project nor is trusted, and for
-    a name that leads to no function.
+    A file beginning with ``captures/`` that the study does not hold is one that ships with the
+    project, and needs no trust. Raises ``StudyError`` for any other code of a study that neither
+    ships with the project nor is trusted, and for a name that leads to no function.
     """
-    if not trust and not is_shipped(study):
+    where, _, attribute = name.partition(":")
+    file, with_project = code_file(study.path, where)
+    if not trust and not with_project and not is_shipped(study):
         raise StudyError(
             f"{study.path}: counting {name!r} runs code of this study, which does not ship with "
             "roofline; read it, then give --trust"
         )
-    where, _, attribute = name.partition(":")
     if not attribute:
         raise StudyError(f"{study.path}: {name!r} is not of the form file.py:function")
     try:
-        module = _file(study.path / where) if where.endswith(".py") else import_module(where)
+        module = _file(file) if where.endswith(".py") else import_module(where)
     except ImportError as error:
         if (error.name or "").split(".")[0] == "torch":
             raise OptionalDependencyError(
@@ -69,12 +73,26 @@ def load_callable(study: Study, name: str, *, trust: bool = False) -> Callable[.
     return found  # type: ignore[no-any-return]
 
 
+def code_file(folder: Path, where: str) -> tuple[Path, bool]:
+    """Return the file of a callable, and whether it ships with the project.
+
+    ``captures/...`` is how a study spells a kernel that several studies share.
+    """
+    parts = Path(where).parts
+    if not (folder / where).is_file() and parts[:1] == (_SHIPPED,) and ".." not in parts:
+        return shipped(_SHIPPED).joinpath(*parts[1:]), True
+    return folder / where, False
+
+
 def count_variant(study: Study, variant: Variant, config: Config, *, trust: bool = False) -> Work:
-    """Return the work of a variant, counted by running its callable on tensors without data."""
+    """Return the work of a variant, counted by running its callable on tensors without data.
+
+    A kernel cannot be run so: it is counted as its reference.
+    """
     if not study.inputs:
         raise StudyError(f"{study.path}: no [inputs] callable makes the inputs of the variants")
     make = load_callable(study, study.inputs, trust=trust)
-    function = load_callable(study, variant.callable, trust=trust)
+    function = load_callable(study, variant.reference or variant.callable, trust=trust)
     count = import_module("roofline.work").count
     inputs = make(**config.shape, dtype=config.dtype)
     work: Work = count(function, *inputs, mode=variant.mode)

@@ -12,6 +12,7 @@ from roofline.captures.registry import open_capture
 from roofline.clocks import CLOCKS
 from roofline.errors import RooflineError, StudyError
 from roofline.hardware.load import load_hardware
+from roofline.study.callables import code_file
 from roofline.study.lines import line_of
 from roofline.study.load import find_study, load_study
 from roofline.study.study import Study
@@ -79,9 +80,14 @@ def _variants(study: Study, folder: Path) -> _Found:
                 f"({', '.join(families())}) and no callable is given"
             )
             yield "error", f"{where}.name", what
-        fault = _callable_fault(variant.callable, folder) if variant.callable else ""
-        if fault:
-            yield "error", f"{where}.callable", fault
+        for key in ("callable", "schedule", "reference"):
+            name = getattr(variant, key)
+            fault = _callable_fault(name, folder) if name else ""
+            if fault:
+                yield "error", f"{where}.{key}", fault
+        if variant.device and not variant.reference:
+            what = f"variant {variant.name!r} runs on {variant.device} only and has no reference"
+            yield "warning", f"{where}.device", f"{what}: nothing says that its result is right"
     if study.inputs:
         fault = _callable_fault(study.inputs, folder)
         if fault:
@@ -96,7 +102,7 @@ def _callable_fault(name: str, folder: Path) -> str:
     if not where.endswith(".py"):
         return ""  # a module is found when it is run
     try:
-        tree = ast.parse(read_text(folder / where, StudyError))
+        tree = ast.parse(read_text(code_file(folder, where)[0], StudyError))
     except StudyError as error:
         return f"callable {name!r}: {error}"
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

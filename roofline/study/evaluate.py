@@ -14,10 +14,11 @@ from roofline.analysis.ladder import Rung, ladder, measured_rung
 from roofline.analysis.placement import Placement, place
 from roofline.analysis.verdict import decide
 from roofline.engines import resource_title
-from roofline.errors import StudyError, WorkError
+from roofline.errors import RooflineError, StudyError, WorkError
 from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
 from roofline.study.callables import count_variant
+from roofline.study.declared import declared_rung, declared_schedule
 from roofline.study.findings import study_findings
 from roofline.study.notebook import rows_html
 from roofline.study.onset import Onset, fixed_time_onset
@@ -182,13 +183,14 @@ def _rows(
             raise StudyError(f"{study.name}: variant {variant.name!r}: {error}") from error
         placement = place(work, hardware, time_s=measurement.time_s, clock=measurement.clock.key)
         evidence = _evidence(measurement, placement, window)
+        placement, declared = _declared(study, measurement, placement, trust=trust)
         found.append(
             Row(
                 variant=variant,
                 measurement=measurement,
                 work=work,
                 placement=placement,
-                rungs=rungs_of(placement, evidence),
+                rungs=rungs_of(placement, evidence, declared),
                 evidence=evidence,
                 verdict=decide(evidence, preset),
             )
@@ -197,10 +199,32 @@ def _rows(
     return tuple(found)
 
 
+def _declared(
+    study: Study, measurement: Measurement, placement: Placement, *, trust: bool
+) -> tuple[Placement, tuple[Rung, ...]]:
+    """Return the schedule bound of a kernel that declares its schedule; a fault becomes a note."""
+    variant = study.variant(measurement.variant)
+    if not variant.schedule or measurement.calls > 1:
+        return placement, ()
+    try:
+        schedule = declared_schedule(study, variant, measurement.config, trust=trust)
+        assert schedule is not None
+        return placement, (declared_rung(placement.work, placement.hardware, schedule),)
+    except RooflineError as error:
+        return replace(placement, notes=(*placement.notes, f"no schedule bound: {error}")), ()
+
+
 def _untimed(study: Study, hardware: Hardware, *, trust: bool) -> tuple[Untimed, ...]:
     """Return each variant without a time, in every config; what cannot be counted is left out."""
     return tuple(
-        without_time(variant, config, work_of(study, variant, config, trust=trust), hardware)
+        without_time(
+            study,
+            variant,
+            config,
+            work_of(study, variant, config, trust=trust),
+            hardware,
+            trust=trust,
+        )
         for variant in untimed_variants(study)
         if _has_closed_form(study.op) or variant.callable
         for config in study.configs
@@ -253,9 +277,15 @@ def _with_tensor_rate(evidence: Evidence, placement: Placement) -> Evidence:
     return replace(evidence, resources=(tensor, *others))
 
 
-def rungs_of(placement: Placement, evidence: Evidence) -> tuple[Rung, ...]:
-    """Return the ladder with what counters or the clock add, before the measured time."""
+def rungs_of(
+    placement: Placement, evidence: Evidence, declared: tuple[Rung, ...] = ()
+) -> tuple[Rung, ...]:
+    """Return the ladder with what a kernel declares, and what counters or the clock add.
+
+    The measured time stays last.
+    """
     *steps, measured = ladder(placement)
+    steps += declared
     if evidence.basis == "summary":
         busy = [(one.busy, one.resource) for one in evidence.resources if one.busy is not None]
         if busy:

@@ -85,6 +85,11 @@ class VariantEntry(_Entry):
     title: str = ""
     mode: str = "eager"
     callable: str = ""
+    device: str = ""
+    requires: list[str] = []
+    schedule: str = ""
+    reference: str = ""
+    tolerance: float | None = None
     host_copy_bytes: int = 0
     note: str = ""
     time: list[TimeEntry] = []

@@ -16,7 +16,7 @@ from roofline.dtypes import dtype_key
 from roofline.errors import RooflineError, StudyError
 from roofline.quantity import QUALITIES
 from roofline.resources import shipped, shipped_names
-from roofline.study.format import SCHEMA_VERSION, StudyFile, TableEntry, TimeEntry
+from roofline.study.format import SCHEMA_VERSION, StudyFile, TableEntry, TimeEntry, VariantEntry
 from roofline.study.lines import line_of
 from roofline.study.study import CaptureRef, Config, Measurement, OpTime, Source, Study, Variant
 from roofline.textfile import read_csv, read_text
@@ -25,6 +25,9 @@ from roofline.units import parse_time
 __all__ = ["FILE_NAME", "find_study", "is_study", "list_studies", "load_study"]
 
 FILE_NAME: Final = "study.toml"
+
+DEVICES: Final = ("cpu", "neuron")
+"""Devices that a variant can be tied to."""
 
 MAX_CONFIGS: Final = 10_000
 """Combinations of one entry of a study: each is a row of its tables; sweeps go further."""
@@ -153,15 +156,8 @@ class _Builder:
             working_cores=entries.working_cores,
             configs=tuple(dict.fromkeys(configs)),
             variants=tuple(
-                Variant(
-                    name=entry.name,
-                    title=entry.title or entry.name,
-                    mode=entry.mode,
-                    callable=entry.callable,
-                    host_copy_bytes=entry.host_copy_bytes,
-                    note=entry.note,
-                )
-                for entry in entries.variant
+                self.variant(f"$.variant[{index}]", entry)
+                for index, entry in enumerate(entries.variant)
             ),
             measurements=tuple(measurements),
             captures=tuple(captures),
@@ -178,6 +174,30 @@ class _Builder:
             inputs=entries.inputs.callable if entries.inputs else "",
             notes=tuple(entries.notes),
             path=self.file.parent,
+        )
+
+    def variant(self, where: str, entry: VariantEntry) -> Variant:
+        if entry.device not in ("", *DEVICES):
+            raise self.fault(
+                f"{where}.device", f"unknown device {entry.device!r}; known: {', '.join(DEVICES)}"
+            )
+        if entry.tolerance is not None and not 0 < entry.tolerance < 1:
+            raise self.fault(
+                f"{where}.tolerance",
+                f"tolerance = {entry.tolerance}: a relative error between 0 and 1",
+            )
+        return Variant(
+            name=entry.name,
+            title=entry.title or entry.name,
+            mode=entry.mode,
+            callable=entry.callable,
+            device=entry.device,
+            requires=tuple(entry.requires),
+            schedule=entry.schedule,
+            reference=entry.reference,
+            tolerance=entry.tolerance,
+            host_copy_bytes=entry.host_copy_bytes,
+            note=entry.note,
         )
 
     def configs(self, index: int) -> list[Config]:

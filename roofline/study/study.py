@@ -52,12 +52,22 @@ class Variant:
     ``callable`` is ``file.py:function`` relative to the study, or ``module:function``; empty where
     nothing can be run here. ``mode`` says how it is counted (the variant of the closed form);
     ``host_copy_bytes`` are scalars on the CPU that are copied to the device.
+
+    A kernel of its own says more: ``device`` is the only device it runs on (empty: any),
+    ``requires`` are modules it needs, ``schedule`` the callable that declares its passes and bytes,
+    ``reference`` the torch function its result is compared with, ``tolerance`` the relative
+    error allowed in that (``None``: that of the dtype).
     """
 
     name: str
     title: str
     mode: str
     callable: str = ""
+    device: str = ""
+    requires: tuple[str, ...] = ()
+    schedule: str = ""
+    reference: str = ""
+    tolerance: float | None = None
     host_copy_bytes: int = 0
     note: str = ""
 

@@ -8,7 +8,9 @@ from roofline.analysis.placement import Placement, place
 from roofline.errors import RooflineError
 from roofline.hardware.model import Hardware
 from roofline.model.estimate import Estimate, estimate
+from roofline.model.kernel import KernelSchedule
 from roofline.model.schedule import VARIANTS
+from roofline.study.declared import declared_schedule
 from roofline.study.study import Config, Study, Variant
 from roofline.work.work import Work
 
@@ -20,7 +22,8 @@ class Untimed:
     """A variant in a config that nobody has published a time of.
 
     ``placement`` has no time. ``estimate`` is modelled and no measurement; it is ``None`` where
-    the model has no constants for this hardware or dtype, and ``problem`` then says why.
+    the model has no constants for this hardware or dtype, or a declared schedule could not be
+    read, and ``problem`` then says why. ``schedule`` is what the variant's kernel declares.
     """
 
     variant: Variant
@@ -28,6 +31,7 @@ class Untimed:
     work: Work
     placement: Placement
     estimate: Estimate | None
+    schedule: KernelSchedule | None = None
     problem: str = ""
 
     @property
@@ -42,12 +46,25 @@ def untimed_variants(study: Study) -> tuple[Variant, ...]:
     return tuple(variant for variant in study.variants if variant.name not in used)
 
 
-def without_time(variant: Variant, config: Config, work: Work, hardware: Hardware) -> Untimed:
-    """Return a work placed without a time, with the estimate of the time model beside it."""
-    modelled, problem = None, ""
+def without_time(
+    study: Study,
+    variant: Variant,
+    config: Config,
+    work: Work,
+    hardware: Hardware,
+    *,
+    trust: bool = False,
+) -> Untimed:
+    """Return a work placed without a time, with the estimate of the time model beside it.
+
+    A declared schedule takes the place of the usual one of the operator.
+    """
+    modelled, problem, declared = None, "", None
     try:
+        declared = declared_schedule(study, variant, config, trust=trust)
         name = variant.mode if variant.mode in VARIANTS else "fused"
-        modelled = estimate(work, hardware, variant=name)
+        name = name if declared is None else "nki"
+        modelled = estimate(work, hardware, variant=name, kernel=declared)
     except RooflineError as error:
         problem = str(error)
     return Untimed(
@@ -56,5 +73,6 @@ def without_time(variant: Variant, config: Config, work: Work, hardware: Hardwar
         work=work,
         placement=place(work, hardware),
         estimate=modelled,
+        schedule=declared,
         problem=problem,
     )

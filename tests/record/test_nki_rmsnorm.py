@@ -3,13 +3,16 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
+from roofline.model.estimate import estimate
 from roofline.record.manifest import load_manifest
+from roofline.report.run import study_result
 from tests.record.numpy_nki import Machine, tensor
 from tests.record.process import ROOT
 
@@ -48,22 +51,54 @@ def test_schedule_counts_what_the_program_does(rows: int, cols: int) -> None:
     module, machine = kernel_module(), Machine()
     x, weight = np.ones((rows, cols), np.float16), np.ones(cols, np.float16)
     module.make_kernel(machine.nl, machine.nisa)(tensor(x), tensor(weight))
-    schedule = module.schedule(rows, cols, 2)
-    assert machine.passes["scalar"] == schedule["scalar_element_passes"]
-    assert machine.passes["vector"] == schedule["vector_element_passes"]
+    schedule = module.schedule(rows=rows, cols=cols, dtype="fp16")
+    assert dict(machine.passes) == schedule["element_passes"]
     assert machine.bytes["hbm_read_bytes"] == schedule["hbm_read_bytes"]
     assert machine.bytes["hbm_write_bytes"] == schedule["hbm_write_bytes"]
 
 
-def test_work_is_that_of_a_fused_rmsnorm_and_a_lower_limit_of_the_schedule() -> None:
-    module = kernel_module()
-    work = module.work(2048, 512, "bf16")
-    assert work.total_flops == 4 * 2048 * 512 + 2 * 2048
-    schedule = module.schedule(2048, 512, 2)
-    moved = schedule["hbm_read_bytes"] + schedule["hbm_write_bytes"]
-    assert work.minimal_bytes <= moved
-    # what is beyond it is the weight on 127 more partitions
-    assert moved - work.minimal_bytes == 127 * 512 * 2
+@pytest.mark.parametrize("name", ["rmsnorm-4x512-bf16", "rmsnorm-512x3072-bf16", "rmsnorm-2048xK"])
+def test_it_is_a_variant_of_the_studies_that_was_never_timed(name: str) -> None:
+    result = study_result(name)
+    study = result.study
+    variant = study.variant("nki-onepass")
+    assert (variant.device, variant.requires) == ("neuron", ("nki",))
+    mine = [one for one in result.untimed if one.variant == variant]
+    assert [one.config for one in mine] == list(study.configs)
+    assert "nki-onepass" not in {row.variant.name for row in result.rows}
+    for one in mine:
+        rows, cols = one.config.shape["rows"], one.config.shape["cols"]
+        assert one.work.total_flops == 4 * rows * cols + 2 * rows
+        assert one.schedule is not None
+        assert one.estimate is not None
+        assert one.problem == ""
+        # what is beyond the minimum is the weight on the other partitions of a tile
+        size = {"fp32": 4}.get(one.config.dtype, 2)
+        more = (min(rows, 128) - 1) * cols * size
+        assert one.schedule.hbm_bytes - one.work.minimal_bytes == more
+        assert one.placement.bound_s is not None
+        assert one.placement.bound_s < one.estimate.schedule_bound_s < one.estimate.time_s
+
+
+def test_the_model_of_it_stands_in_proportion_to_the_published_kernel() -> None:
+    """One core and one read against two cores and two reads: half the rate for 2/3 of the bytes."""
+    result = study_result("rmsnorm-2048xK")
+    published = {
+        row.measurement.config: row.time_s for row in result.rows if row.variant.name == "nki"
+    }
+    ratios = {}
+    for one in result.untimed:
+        if one.config.dtype != "bf16" or one.variant.name != "nki-onepass":
+            continue
+        assert one.schedule is not None
+        both = replace(one.schedule, cores=2)
+        twice = estimate(one.work, result.hardware, variant="nki", kernel=both)
+        assert one.estimate is not None
+        time_s = published[one.config]
+        ratios[one.config.shape["cols"]] = (one.estimate.time_s / time_s, twice.time_s / time_s)
+    assert min(ratios) == 512
+    assert all(0.95 < one < 1.25 for one, _ in ratios.values())
+    assert all(0.6 < both < 0.85 for _, both in ratios.values())
 
 
 def test_reference_of_torch() -> None:

@@ -164,6 +164,10 @@ def test_the_host_side_is_recorded(recorded: Path) -> None:
         }  # fmt: skip
     problems = {run.variant: [problem.id for problem in run.problems] for run in manifest.run}
     assert problems == {"naive": ["host-scalar"], "fused": [], "compiled": []}
+    assert manifest.clocks == {"host_wall_s": "host_wall"}
+    (skipped,) = manifest.skipped
+    assert skipped.variant == "nki-onepass"
+    assert skipped.why == "needs a neuron device and the module nki, not on this host"
     assert (recorded / "study" / "variants.py").is_file()
 
 

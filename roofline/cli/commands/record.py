@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from roofline.cli.terminal import echo, echo_json
+
+if TYPE_CHECKING:
+    from roofline.record.manifest import Run
 
 __all__ = ["command"]
 
@@ -72,13 +77,14 @@ def command(
       roofline record rmsnorm-4x512-bf16 -o recorded
     """
     from roofline.record.explorer import capture_programs
+    from roofline.record.manifest import UNTIMED, Skipped
     from roofline.record.run import record
     from roofline.record.schedule import Schedule
     from roofline.report.recording import recording_record, recording_text
 
     if explorer:
         output = Path(study)
-        runs = capture_programs(output, dge=not no_dge)
+        runs: Iterator[Run | Skipped] = capture_programs(output, dge=not no_dge)
     elif output is None:
         raise click.UsageError("Missing option '-o': the folder to record into.")
     else:
@@ -93,10 +99,19 @@ def command(
             require_device=require_device,
             trust=trust,
         )
-    for run in runs:
-        echo(f"recorded {run.folder}", err=True)
+    failed = False
+    for one in runs:
+        if isinstance(one, Skipped):
+            echo(f"skipped {one.variant}: {one.why}", err=True)
+            continue
+        echo(f"recorded {one.folder}", err=True)
+        for problem in one.problems:
+            echo(f"  {problem.id}: {problem.what}", err=True)
+        failed |= any(problem.id in UNTIMED for problem in one.problems)
     if as_json:
         echo_json(recording_record(output))
     else:
         echo(recording_text(output))
         echo(f"next: roofline report {output}")
+    if failed:
+        raise click.exceptions.Exit(1)

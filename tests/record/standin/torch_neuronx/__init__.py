@@ -14,7 +14,11 @@ import torch
 import torch.utils._pytree as pytree
 from torch.utils import backend_registration as registration
 
-FAULT = os.environ.get("STANDIN_FAULT", "")
+
+def fault() -> str:
+    return os.environ.get("STANDIN_FAULT", "")
+
+
 synchronized_at_ns: list[int] = []
 
 
@@ -43,9 +47,12 @@ class NeuronTensor(torch.Tensor):
         def unwrap(value):
             return value.held if isinstance(value, NeuronTensor) else value
 
-        out = func(*pytree.tree_map(unwrap, args), **pytree.tree_map(unwrap, kwargs or {}))
+        kwargs = kwargs or {}
+        out = func(*pytree.tree_map(unwrap, args), **pytree.tree_map(unwrap, kwargs))
         if func is torch.ops.aten.copy_.default:
             return args[0]
+        if str(kwargs.get("device", "")) == "cpu":
+            return out
         return pytree.tree_map(
             lambda value: NeuronTensor(value) if isinstance(value, torch.Tensor) else value, out
         )
@@ -58,10 +65,52 @@ def _empty_strided(size, stride, dtype=None, layout=None, device=None, pin_memor
 registration._setup_privateuseone_for_python_backend("neuron", backend_module=_Module())
 _library = torch.library.Library("aten", "IMPL")
 _library.impl("empty_strided", _empty_strided, "PrivateUse1")
+# the device has this operator as one of its own
+_library.impl("rms_norm", torch.library.fallthrough_kernel, "AutogradPrivateUse1")
+
+# A program: whatever it is made of is one operator, and one launch.
+_programs: list = []
+_own = torch.library.Library("neuron", "DEF")
+_own.define("program(int number, Tensor[] inputs) -> Tensor")
+_own.impl("program", lambda number, inputs: _programs[number](*inputs), "CPU")
 
 
-def _compile(graph, inputs):
-    return graph.forward
+def _program(function):
+    _programs.append(function)
+    number = len(_programs) - 1
+    return lambda *inputs: torch.ops.neuron.program(number, inputs)
 
 
-torch._dynamo.register_backend(_compile, name="neuron")
+def _backend(graph, inputs):
+    run = _program(lambda *tensors: graph.forward(*tensors)[0])
+    return lambda *tensors: (run(*map(NeuronTensor, tensors)).held,)
+
+
+_torch_compile = torch.compile
+
+
+def _compile(function, *, backend):
+    """Dynamo sees CPU tensors: it traces no wrappers. Its graph is one program of the device."""
+    if backend != "neuron":
+        return _torch_compile(function, backend=backend)
+    compiled = _torch_compile(function, backend=_backend, dynamic=False)
+    return lambda *tensors: NeuronTensor(compiled(*(one.held for one in tensors)))
+
+
+torch.compile = _compile
+
+
+def wrap_nki(kernel):
+    """A kernel as a function of tensors: here it runs on numpy."""
+
+    def run(*arguments):
+        tensors = [one for one in arguments if isinstance(one, torch.Tensor)]
+        others = [one for one in arguments if not isinstance(one, torch.Tensor)]
+
+        def on_numpy(*held):
+            arrays = [one.float().numpy() if one.is_floating_point() else one for one in held]
+            return torch.from_numpy(kernel(*arrays, *others)).to(held[0].dtype)
+
+        return _program(on_numpy)(*tensors)
+
+    return run
