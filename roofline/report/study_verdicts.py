@@ -44,9 +44,9 @@ def _names(group: Sequence[Row], result: StudyResult) -> str:
     keys = list(dict.fromkeys(row.measurement.key for row in group))
     configs = list(dict.fromkeys(row.measurement.config.key for row in group))
     if len(group) > _NAMED and len(group) == len(result.rows):
-        return f"All {len(group)} {'captures' if result.kind == 'capture' else 'times'}"
+        return f"All {len(group)} {'captures' if _captures(result) else 'times'}"
     if len(keys) > _NAMED:
-        noun = "captures" if result.kind == "capture" else "variants"
+        noun = "captures" if _captures(result) else "variants"
         return f"{len(keys)} {noun}, {', '.join(keys[: _NAMED - 1])} and more"
     if len(configs) == 1 or len(keys) == len(group):
         shown = f" ({', '.join(filter(None, configs))})" if any(configs) else ""
@@ -146,3 +146,8 @@ def _clock(row: Row) -> str:
     """Name the clock; one that the source does not state is marked."""
     label = CLOCK_LABELS[row.placement.clock]
     return f"{label}?" if row.measurement.clock_quality == "inferred" else label
+
+
+def _captures(result: StudyResult) -> bool:
+    """Whether every row is a capture: a trace beside them has a row an operator."""
+    return result.kind == "capture" and len(result.rows) == len(result.captures)

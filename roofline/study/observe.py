@@ -118,13 +118,18 @@ def _folder(path: Path, options: Options) -> Run:
     observed: list[Observed] = []
     notes = list(folder.problems)
     issues: list[tuple[str, Issue]] = []
+    traces = {program_name(path, capture) for capture in folder.captures if capture.has("cpu_ops")}
     for group in folder.groups:
         kernel = path.name if options.repeats else program_name(path, group.members[0].capture)
         ranks = {member.rank for member in group.members}
         for member in _executions(group):
             name = f"{kernel}, rank {member.rank}" if len(ranks) > 1 else kernel
             run = observe_capture(member.capture, options, kernel=name)
-            observed += run.observed
+            several = len(traces) > 1 and not options.repeats and member.capture.has("cpu_ops")
+            observed += [
+                replace(one, kernel=f"{name}: {one.kernel}") if several else one
+                for one in run.observed
+            ]
             notes += run.notes
             issues += run.issues
     return Run(

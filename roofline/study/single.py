@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +14,11 @@ from roofline.analysis.ladder import ladder
 from roofline.analysis.placement import place
 from roofline.analysis.verdict import decide
 from roofline.captures.capture import Capture
-from roofline.captures.folder import executions
+from roofline.captures.folder import executions, is_folder, scan_folder
+from roofline.captures.hardware import named_hardware
 from roofline.captures.opening import Opener
 from roofline.clocks import Clock
-from roofline.errors import CaptureError, QueryError, StudyError
+from roofline.errors import QueryError, StudyError
 from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
 from roofline.study.captured import capture_findings, capture_hardware, capture_row
@@ -23,7 +26,7 @@ from roofline.study.evaluate import StudyResult
 from roofline.study.load import list_studies
 from roofline.study.rows import Row
 from roofline.study.study import Config, Measurement, Source, Study, Variant
-from roofline.study.traced import evaluate_trace, is_trace
+from roofline.study.traced import ASSUMED, evaluate_trace, is_trace
 from roofline.work.work import Work
 
 __all__ = ["evaluate_captures", "evaluate_time"]
@@ -43,11 +46,11 @@ def evaluate_captures(
 ) -> StudyResult:
     """Return the result of one capture, or of every capture in a folder, a row each.
 
-    Captures of a folder must be of one chip. ``work`` joins them with what they had to do;
-    ``time_s`` on ``clock`` adds an unprofiled time of the same work; ``opener`` opens captures.
-    Raises ``CaptureError`` for a path that holds no capture.
+    A framework's trace in a folder has a row an operator. All must be of one chip; ``work`` joins
+    captures with what they had to do, ``time_s`` on ``clock`` adds an unprofiled time of the same
+    work, ``opener`` opens them. Raises ``CaptureError`` for a path that holds no capture.
     """
-    groups = _open(path, opener or Opener())
+    groups, problems = _open(path, opener or Opener())
     captures = [group[0] for group in groups]
     if len(captures) == 1 and is_trace(captures[0]):
         if work is not None or time_s is not None:
@@ -56,16 +59,13 @@ def evaluate_captures(
                 "operators has its own"
             )
         return evaluate_trace(captures[0], hardware=hardware, lnc=lnc, preset=preset)
-    machines = [capture_hardware(capture, hardware, lnc=lnc) for capture in captures]
-    machine = machines[0]
-    others = {f"{one.name}, LNC {one.lnc}" for one in machines}
-    if len(others) > 1:
-        raise StudyError(
-            f"{path}: captures of {', '.join(sorted(others))}; report on each by its own path"
-        )
-    rows, findings, notes = [], list[Finding](), list[str]()
+    traces = [capture for capture in captures if is_trace(capture)]
+    captures = [capture for capture in captures if not is_trace(capture)]
+    machine = _machine(path, captures, traces, hardware, lnc)
+    names = _names(path, [*captures, *traces])
+    rows, findings, notes = [], list[Finding](), list(problems)
     for capture in captures:
-        name = capture.path.name
+        name = names[capture.path]
         variant = Variant(name=name, title=name, mode=work.mode if work else "executed")
         row = capture_row(
             capture,
@@ -77,27 +77,34 @@ def evaluate_captures(
             work=work,
         )
         rows.append(row)
-        findings += capture_findings(capture, machine, name if len(captures) > 1 else "", window)
+        findings += capture_findings(capture, machine, name if len(names) > 1 else "", window)
         notes += [
             f"{name}: {issue.severity}: {issue.what}"
             + (f" ({issue.count:,})" if issue.count is not None else "")
             for issue in capture.quality
         ]
+    for capture in traces:
+        own = evaluate_trace(capture, hardware=machine.name, lnc=machine.lnc, preset=preset)
+        rows += [_named(row, names[capture.path]) for row in own.rows]
+        findings += [_of(one, names[capture.path]) for one in own.findings]
+        notes += _trace_notes(own, names[capture.path])
     if time_s is not None and clock is not None:
         measured = rows[0].work
         rows.append(_timed(measured, machine, time_s, clock, preset, label="unprofiled"))
     sources = {
-        capture.path.name: Source(
-            key=capture.path.name, title=capture.path.name, note=f"{capture.format} capture"
+        names[capture.path]: Source(
+            key=names[capture.path],
+            title=names[capture.path],
+            note="framework trace" if is_trace(capture) else f"{capture.format} capture",
         )
-        for capture in captures
+        for capture in (*captures, *traces)
     }
     result = _result(path.stem, path.name, machine, preset, rows, rank(findings), sources, notes)
     return replace(
         result,
         captures=tuple(captures),
         same_execution={
-            group[0].path.name: tuple(capture.path.name for capture in group[1:])
+            names[group[0].path]: tuple(capture.path.name for capture in group[1:])
             for group in groups
             if len(group) > 1
         },
@@ -181,31 +188,78 @@ def _result(
     )
 
 
-def _open(path: Path, opener: Opener) -> tuple[tuple[Capture, ...], ...]:
+def _machine(
+    path: Path,
+    captures: Sequence[Capture],
+    traces: Sequence[Capture],
+    hardware: str | None,
+    lnc: int | None,
+) -> Hardware:
+    """Return the one hardware of captures; a trace that names no chip is taken to be of it."""
+    machines = [capture_hardware(capture, hardware, lnc=lnc) for capture in captures]
+    machines += [
+        load_hardware(name, lnc=lnc or (machines[0].lnc if machines else None))
+        for trace in traces
+        if (name := hardware or named_hardware(trace) or (None if machines else ASSUMED))
+    ]
+    others = {f"{one.name}, LNC {one.lnc}" for one in machines}
+    if len(others) > 1:
+        raise StudyError(
+            f"{path}: captures of {', '.join(sorted(others))}; report on each by its own path"
+        )
+    return machines[0]
+
+
+def _names(path: Path, captures: Sequence[Capture]) -> dict[Path, str]:
+    """Return a name a capture: its file's, with its folder where two have the same."""
+    held = Counter(capture.path.name for capture in captures)
+    return {
+        one.path: one.path.name if held[one.path.name] == 1 else str(one.path.relative_to(path))
+        for one in captures
+    }
+
+
+def _named(row: Row, name: str) -> Row:
+    """Return a row of an operator of a trace under the name of the trace."""
+    own = f"{name}: {row.variant.name}"
+    return replace(
+        row,
+        variant=replace(row.variant, name=own, title=own),
+        measurement=replace(row.measurement, variant=own, source=name),
+    )
+
+
+def _of(one: Finding, name: str) -> Finding:
+    return replace(one, subject=f"{name}: {one.subject}" if one.subject else name)
+
+
+def _trace_notes(result: StudyResult, name: str) -> list[str]:
+    """Return what of a trace is not among the rows, and what was assumed of it."""
+    notes = [f"{name}: {note}" for note in result.study.notes]
+    if result.trace is None:
+        return notes
+    notes += [f"{name}: {one.key} is not placed: {one.problem}" for one in result.trace.uncounted]
+    cores = f"LNC {result.hardware.lnc}, {result.hardware.working_cores} cores work"
+    return [*notes, f"{name}: its operators are judged on {result.hardware.name}, {cores}"]
+
+
+def _open(path: Path, opener: Opener) -> tuple[tuple[tuple[Capture, ...], ...], tuple[str, ...]]:
     """Return the capture at a path; of a folder that is none itself, all in it by execution.
 
-    The first of each execution is the one to report on.
+    The first of each execution is the one to report on. What could not be opened is told beside.
     """
     if not path.exists():
         known = ", ".join(list_studies())
         raise StudyError(f"{path}: no such file or folder; shipped studies: {known}")
-    try:
-        return ((opener(path),),)
-    except CaptureError:
-        if not path.is_dir():
-            raise
-        found = []
-        for file in sorted(path.iterdir(), key=_by_number):
-            try:
-                found.append(opener(file))
-            except CaptureError:
-                continue
-        if not found:
-            raise
-        return executions(found)
+    if not is_folder(path):
+        return ((opener(path),),), ()
+    folder = scan_folder(path, opener=opener)
+    told = [f"{neff.name}: a program without a trace" for neff in folder.programs]
+    ordered = sorted(folder.captures, key=lambda capture: _by_number(capture.path))
+    return executions(ordered), (*folder.problems, *told)
 
 
 def _by_number(path: Path) -> tuple[tuple[int, str], ...]:
     """Order names as people do: 136 before 1024."""
-    parts = re.split(r"(\d+)", path.name)
+    parts = re.split(r"(\d+)", str(path))
     return tuple((int(part), "") if part.isdecimal() else (0, part) for part in parts)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from roofline.captures.capture import Capture
 
-__all__ = ["ALL", "DEVICE", "Operator", "TraceView", "evaluate_trace", "is_trace"]
+__all__ = ["ALL", "ASSUMED", "DEVICE", "Operator", "TraceView", "evaluate_trace", "is_trace"]
 
 ALL: Final = "all launches"
 """The name of the row of all launches together."""
@@ -39,7 +39,9 @@ ALL: Final = "all launches"
 DEVICE: Final = "on the device"
 """The label of a row on the device's clock beside one on a dispatch window."""
 
-_ASSUMED: Final = "trn2"
+ASSUMED: Final = "trn2"
+"""The chip of a trace that names none."""
+
 _NS: Final = 1e-9
 
 
@@ -116,7 +118,7 @@ def evaluate_trace(
     ``MissingTableError`` for a capture that is no trace.
     """
     named = hardware or named_hardware(capture)
-    machine = hardware_of(capture, named or _ASSUMED)
+    machine = hardware_of(capture, named or ASSUMED)
     if lnc is not None and lnc != machine.lnc:
         from roofline.hardware.load import load_hardware
 

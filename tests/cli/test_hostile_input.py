@@ -180,7 +180,7 @@ def test_too_little_memory_and_a_signal_to_end_are_no_internal_errors(
     def full(*_: object) -> None:
         raise MemoryError("malloc of size 8 failed")
 
-    monkeypatch.setattr("roofline.captures.registry.open_capture", full)
+    monkeypatch.setattr("roofline.captures.opening.open_capture", full)
     code, _, err = run("info", "x.ntff")
     assert (code, err) == (
         2,
@@ -188,7 +188,7 @@ def test_too_little_memory_and_a_signal_to_end_are_no_internal_errors(
     )
     before = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(
-        "roofline.captures.registry.open_capture",
+        "roofline.captures.opening.open_capture",
         lambda *_: os.kill(os.getpid(), signal.SIGTERM),
     )
     assert run("info", "x.ntff")[0] == 143
