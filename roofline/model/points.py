@@ -22,7 +22,16 @@ from roofline.model.rates import Rates
 from roofline.model.source import Counts
 from roofline.model.terms import lower_seconds, schedule_seconds, times
 
-__all__ = ["SIDES", "STATUS", "TERMS", "VARIABLES", "Combination", "Variable", "evaluate"]
+__all__ = [
+    "SIDES",
+    "STATUS",
+    "TERMS",
+    "VARIABLES",
+    "Combination",
+    "Variable",
+    "evaluate",
+    "status_words",
+]
 
 _BLOCK: Final = 32_768  # points: a dozen float64 temporaries of this size stay in the L2 cache
 
@@ -80,6 +89,18 @@ class Combination:
     counts: Counts | None
     rates: Rates | None
     problem: str = ""
+
+
+def status_words(status: int) -> str:
+    """Return what the bits of ``status`` say of a point: how its figures are known.
+
+    >>> status_words(0), status_words(3)
+    ('calibrated', 'inferred, extrapolated')
+    """
+    names = [name for name, bit in STATUS.items() if status & bit]
+    if "inferred" in names:  # said first: nothing measured stands behind the figure at all
+        names.sort(key=lambda name: name != "inferred")
+    return ", ".join(names) or "calibrated"
 
 
 def evaluate(

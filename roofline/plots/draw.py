@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from roofline.errors import QueryError
 from roofline.plots import style
 from roofline.plots.figure import Axis, Figure
-from roofline.units import format_si
+from roofline.units import format_count, format_si
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,11 +42,14 @@ class Drawing(NamedTuple):
 
 def draw(figure: Figure) -> Drawing:
     """Return ``figure`` drawn; the caller saves or inspects it."""
+    from roofline.plots.draw_blocks import draw_blocks
     from roofline.plots.draw_ladder import draw_ladder
     from roofline.plots.draw_lanes import draw_lanes
     from roofline.plots.draw_plane import draw_plane
 
     with settings():
+        if figure.cells or figure.curves:
+            return draw_blocks(figure)
         if figure.lanes:
             return draw_lanes(figure)
         return draw_ladder(figure) if figure.spans else draw_plane(figure)
@@ -82,14 +85,13 @@ def settings() -> Iterator[None]:
 
 
 def set_axis(axes: Axes, name: str, axis: Axis) -> None:
-    """Give one axis its scale and limits, ticks in SI prefixes, and its label."""
-    ticks = _ticks(axis)
-    with_prefix = axis.unit not in ("FLOP/B", "pass/B", "%")
-    texts = [
-        format_si(value, "s" if axis.unit == "s" else "").strip() if with_prefix else f"{value:g}"
-        for value in ticks
-    ]
-    unit = "" if axis.unit == "s" else f", {axis.unit}"
+    """Give one axis its scale and limits, ticks in SI prefixes, and its label.
+
+    Sizes (unit ``1``) are written out.
+    """
+    ticks = list(axis.ticks) or _ticks(axis)
+    texts = [_tick_text(value, axis.unit) for value in ticks]
+    unit = "" if axis.unit in ("s", "1") else f", {axis.unit}"
     if name == "x":
         axes.set_xscale(axis.scale)
         axes.set_xlim(axis.low, axis.high)
@@ -160,6 +162,14 @@ def text_sizes(canvas: Canvas, texts: Sequence[Text]) -> list[tuple[float, float
     renderer = canvas.canvas.get_renderer()  # type: ignore[attr-defined]
     boxes = [text.get_window_extent(renderer) for text in texts]
     return [(box.width, box.height) for box in boxes]
+
+
+def _tick_text(value: float, unit: str) -> str:
+    if unit == "1":
+        return format_count(value)
+    if unit in ("FLOP/B", "pass/B", "%"):
+        return f"{value:g}"
+    return format_si(value, "s" if unit == "s" else "").strip()
 
 
 def _ticks(axis: Axis) -> list[float]:

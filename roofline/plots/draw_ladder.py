@@ -53,13 +53,13 @@ def draw_ladder(figure: Figure) -> Drawing:
                 textcoords="offset points",
                 fontsize=8.5,
                 va="center",
-                color=style.TONES.get(tone, style.MUTED),
+                color=style.tone_colour(tone),
             )
             labels += [head, verdict]
         y += _ROW
         middle = y - _ROW / 2
         tone = "dma-latency" if span.tone == "dma" else span.tone
-        colour = style.TONES.get(tone, style.MUTED)
+        colour = style.tone_colour(tone)
         measured = span.tone == "measured"
         if figure.x.scale == "log":
             axes.plot(

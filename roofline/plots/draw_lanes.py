@@ -46,7 +46,7 @@ def draw_lanes(figure: Figure) -> Drawing:
             labels += [head, said]
         y += _LANE
         edges = np.linspace(0.0, lane.end, len(lane.working) + 1)
-        colour = style.TONES.get(lane.tone, style.MUTED)
+        colour = style.tone_colour(lane.tone)
         for shares, alpha in ((lane.active, 0.3), (lane.working, 1.0)):
             values = np.asarray(shares)
             first = np.concatenate(([0], np.flatnonzero(np.diff(values)) + 1))  # of equal bins

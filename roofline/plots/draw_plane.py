@@ -112,7 +112,7 @@ def _draw_line(axes: Axes, line: Line) -> None:
 
 
 def _draw_point(axes: Axes, point: Point) -> None:
-    colour = style.TONES.get(point.tone, style.MUTED)
+    colour = style.tone_colour(point.tone)
     axes.plot(
         (point.x,),
         (point.y,),
@@ -152,7 +152,7 @@ def _draw_key(
             linestyle="none",
             marker="o",
             markersize=7,
-            color=style.TONES.get(tone, style.MUTED),
+            color=style.tone_colour(tone),
             label=f"verdict: {tone}",
         )
         for tone in dict.fromkeys(point.tone for point in figure.points)
@@ -233,7 +233,7 @@ def _label_points(axes: Axes, canvas: Canvas, figure: Figure, obstacles: list[Bo
     if len(named) > _MOST_LABELS:
         named = []
     anchors = [(point.x, point.y) for point in named]
-    colours = [style.TONES.get(point.tone, style.MUTED) for point in named]
+    colours = [style.tone_colour(point.tone) for point in named]
     words = [point.label for point in named]
     for line in figure.lines:
         if line.role == "context":

@@ -5,18 +5,22 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Axis", "Figure", "Lane", "Line", "Point", "Span"]
+__all__ = ["Axis", "Cell", "Curve", "Figure", "Lane", "Line", "Point", "Span"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """An axis with its limits; values are in the SI base ``unit``, ``scale`` is log or linear."""
+    """An axis with its limits; values are in the SI base ``unit``, ``scale`` is log or linear.
+
+    ``ticks`` are where labels stand on an axis of sizes (unit ``1``); without, at round numbers.
+    """
 
     label: str
     unit: str
     low: float
     high: float
     scale: str = "log"
+    ticks: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +51,8 @@ class Point:
 
     ``hollow`` points are of context or at another way to count bytes. ``group`` names the time
     that points at different bytes share, ``basis`` how bytes are counted, ``time_s`` how long it
-    took. ``detail`` is what a reader may want to know of the point, as (name, text).
+    took. ``detail`` is what a reader may want to know of the point, as (name, text). ``row`` is the
+    block that it is in.
     """
 
     key: str
@@ -60,6 +65,48 @@ class Point:
     group: str = ""
     basis: str = ""
     time_s: float = 0.0
+    detail: tuple[tuple[str, str], ...] = ()
+    row: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """Values over the horizontal axis in one block, with the interval from ``low`` to ``high``.
+
+    ``shape`` is by variant, as that of points, and gives the dashes; ``role`` is ``model``,
+    ``bound`` (a limit that no value passes), ``change`` (of bound, solved) or ``range`` (of it).
+    """
+
+    key: str
+    row: int
+    label: str
+    role: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    shape: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One cell of a map in block ``row``: its size on both axes, its edges, and what is there.
+
+    ``tone`` names its colour; without one ``value`` does, on the scale of the figure. ``text`` is
+    written where it fits.
+    """
+
+    key: str
+    row: int
+    x: float
+    y: float
+    left: float
+    right: float
+    bottom: float
+    top: float
+    tone: str = ""
+    value: float = 0.0
+    text: str = ""
     detail: tuple[tuple[str, str], ...] = ()
 
 
@@ -94,7 +141,11 @@ class Lane:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A whole figure. ``groups`` names blocks of rows as (first row, title, note)."""
+    """A whole figure. ``groups`` names blocks of rows as (first row, title, note).
+
+    Blocks of curves and cells are drawn side by side, each under its title and all on the same
+    axes. ``scale`` gives colours to the values of cells.
+    """
 
     key: str
     title: str
@@ -105,6 +156,9 @@ class Figure:
     points: tuple[Point, ...] = ()
     spans: tuple[Span, ...] = ()
     lanes: tuple[Lane, ...] = ()
+    curves: tuple[Curve, ...] = ()
+    cells: tuple[Cell, ...] = ()
+    scale: Axis | None = None
     groups: tuple[tuple[int, str, str], ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -13,7 +13,9 @@ __all__ = [
     "MUTED",
     "RC",
     "ROOF_COLOURS",
+    "SCALE",
     "TONES",
+    "tone_colour",
 ]
 
 INK: Final = "#1a1d21"
@@ -48,8 +50,24 @@ TONES: Final = {
     "base": "#a9b2bd",
     "saved": "#1b7f8c",
     "added": "#b3261e",
+    # second reasons of a resource, where a map tells them apart
+    "overhead:device-start": "#b5a273",
+    "dma:bandwidth": "#6fb0e6",
+    "dma:small-transfers": "#4fa8a4",
+    "dma:issue": "#20716f",
+    "tensor:underfilled": "#e08e86",
+    "tensor:throttled": "#6f1611",
+    "vector:instruction-overhead": "#efbd80",
+    "scalar:instruction-overhead": "#8cc49c",
+    "gpsimd:instruction-overhead": "#bba4dd",
+    "none": "#e3e7ec",
 }
-"""Colour by what binds a point, and by rung."""
+"""Colour by what binds a point, and by rung; of a label without an entry, that of its resource."""
+
+SCALE: Final = ("#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74",
+                "#c3b369", "#e1cc55", "#fee838")  # fmt: skip
+"""Colours of a scale from its low to its high end, in even steps of lightness: the order is seen
+also by who does not tell all colours apart (cividis)."""
 
 ROOF_COLOURS: Final = {
     "hbm": "#1b63c6",
@@ -79,3 +97,8 @@ RC: Final[dict[Any, Any]] = {
     "path.simplify": False,
 }
 """Settings under which every figure is drawn: same input, same bytes."""
+
+
+def tone_colour(tone: str) -> str:
+    """Return the colour of a tone: a rung, a resource, or ``resource:reason``."""
+    return TONES.get(tone) or TONES.get(tone.partition(":")[0], MUTED)

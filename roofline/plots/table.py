@@ -10,19 +10,25 @@ from dataclasses import fields
 from typing import Any, Final
 
 from roofline.errors import QueryError
-from roofline.plots.figure import Axis, Figure, Lane, Line, Point, Span
+from roofline.plots.figure import Axis, Cell, Curve, Figure, Lane, Line, Point, Span
 
 __all__ = ["figure_csv", "figure_from_csv"]
 
-_MARKS: Final[dict[str, type]] = {"line": Line, "point": Point, "span": Span, "lane": Lane}
-_SERIES: Final = {"line": ("x", "y"), "lane": ("working", "active")}
+_MARKS: Final[dict[str, type]] = {"line": Line, "point": Point, "span": Span, "lane": Lane,
+                                  "curve": Curve, "cell": Cell}  # fmt: skip
+_AXES: Final = {"x": "axis x", "y": "axis y", "scale": "scale"}
+_SERIES: Final = {"line": ("x", "y"), "lane": ("working", "active"),
+                  "curve": ("x", "y", "low", "high")}  # fmt: skip
 """Fields with a row each value; all other fields stand in the first of these rows."""
+
+_NESTED: Final = ("detail", "ticks")
+"""Fields that are lists, in one cell."""
 
 _HEAD: Final = ("mark", "number")
 
 
 def figure_csv(figure: Figure) -> str:
-    """Return ``figure`` as CSV: a row for each vertex, point, span and bin, one for other texts.
+    """Return ``figure`` as CSV: a row for each vertex, point, span, bin and cell, and its texts.
 
     Column ``mark`` names what a row belongs to, ``number`` counts within it. Numbers have all
     their digits. ``figure_from_csv`` gives the same figure back.
@@ -46,9 +52,9 @@ def figure_from_csv(text: str) -> Figure:
 
 def _rows(figure: Figure) -> Iterator[dict[str, Any]]:
     yield {"mark": "figure", "key": figure.key, "label": figure.title, "text": figure.subtitle}
-    for name, axis in (("x", figure.x), ("y", figure.y)):
-        if axis is not None:
-            yield {"mark": f"axis {name}", **_texts(axis)}
+    for name, mark in _AXES.items():
+        if (axis := getattr(figure, name)) is not None:
+            yield {"mark": mark, **_texts(axis)}
     for row, title, note in figure.groups:
         yield {"mark": "group", "row": str(row), "label": title, "text": note}
     for note in figure.notes:
@@ -69,8 +75,8 @@ def _texts(one: Any) -> dict[str, str]:
     found = {}
     for field in fields(one):
         value = getattr(one, field.name)
-        if field.name == "detail":
-            found["detail"] = json.dumps(value, ensure_ascii=False)
+        if field.name in _NESTED:
+            found[field.name] = json.dumps(value, ensure_ascii=False)
         elif isinstance(value, str):
             found[field.name] = value
         elif not isinstance(value, tuple):
@@ -83,14 +89,15 @@ def _figure(rows: list[dict[str, str]]) -> Figure:
     for row in rows:
         by_mark.setdefault(row["mark"], []).append(row)
     head = by_mark["figure"][0]
-    axes = {name: _made(Axis, by_mark[f"axis {name}"][0]) for name in "xy"
-            if f"axis {name}" in by_mark}  # fmt: skip
+    axes = {name: _made(Axis, by_mark[mark][0]) for name, mark in _AXES.items()
+            if mark in by_mark}  # fmt: skip
     return Figure(
         key=head["key"],
         title=head["label"],
         subtitle=head["text"],
         x=axes["x"],
         y=axes.get("y"),
+        scale=axes.get("scale"),
         groups=tuple((int(r["row"]), r["label"], r["text"]) for r in by_mark.get("group", ())),
         notes=tuple(row["text"] for row in by_mark.get("note", ())),
         **{f"{mark}s": tuple(_marks(mark, by_mark.get(mark, []))) for mark in _MARKS},
@@ -114,8 +121,9 @@ def _made(kind: type, row: dict[str, str], **known: Any) -> Any:
         if field.name in values:
             continue
         text = row[field.name]
-        if field.name == "detail":
-            values["detail"] = tuple((name, entry) for name, entry in json.loads(text))
+        if field.name in _NESTED:
+            entries = json.loads(text)
+            values[field.name] = tuple(tuple(e) if isinstance(e, list) else e for e in entries)
         elif field.type == "bool":
             values[field.name] = {"True": True, "False": False}[text]
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Any, Final
 
 from roofline import __version__
 from roofline.report.blocks import Block, Bullets, Entries, FigureBlock, Heading, Paragraph, Table
-from roofline.report.panels import Panel
+from roofline.report.panels import Panel, pooled
 
 __all__ = ["to_html"]
 
@@ -26,12 +25,11 @@ def to_html(
     blocks: Sequence[Block],
     *,
     panels: Sequence[Panel] = (),
-    images: Mapping[str, bytes] | None = None,
 ) -> str:
     """Return the page.
 
-    A figure block becomes the panel of its key, or the PNG in ``images`` by its stem; where there
-    is neither it is left out. Everything else is escaped.
+    A figure block becomes the panel of its key; without one it is left out. Everything else is
+    escaped.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -51,14 +49,19 @@ def to_html(
     document, roots = document_json(
         [plot for panel in shown.values() for plot, _, _ in panel.plots]
     )
-    plain = [_plain(block, shown, images or {}) for block in blocks]
+    plain = [_plain(block, shown) for block in blocks]
     kept = [block for block in plain if block]
     sections = _sections(kept)
+    about, entries = pooled(list(shown.values()))
     data = {
+        "about": about,
         "palettes": PALETTES,
         "document": document,
         "roots": roots,
-        "panels": {key: {"kind": panel.kind, **panel.data} for key, panel in shown.items()},
+        "panels": {
+            key: {"kind": panel.kind, "about": entries[key], **panel.data}
+            for key, panel in shown.items()
+        },
         "tables": _rests(kept),
     }
     return environment.get_template("page.html").render(
@@ -69,7 +72,7 @@ def to_html(
         library=Markup(_in_script(library_script())) if shown else "",
         scripts=[
             Markup(_in_script((_TEMPLATES / name).read_text(encoding="utf-8")))
-            for name in ("tables.js", "plots.js", "timeline.js", "page.js")
+            for name in ("tables.js", "plots.js", "blocks.js", "timeline.js", "page.js")
         ],
         data=Markup(script_json(data)),
     )
@@ -125,9 +128,7 @@ def _rests(blocks: Sequence[dict[str, Any]]) -> list[list[tuple[str, ...]]]:
     return rests
 
 
-def _plain(
-    block: Block, panels: Mapping[str, Panel], images: Mapping[str, bytes]
-) -> dict[str, Any] | None:
+def _plain(block: Block, panels: Mapping[str, Panel]) -> dict[str, Any] | None:
     kind = type(block).__name__
     match block:
         case Heading():
@@ -149,12 +150,8 @@ def _plain(
                 ],
             }
         case FigureBlock():
-            if block.stem in panels:
-                return {"kind": "Panel", "alt": block.alt, "panel": panels[block.stem]}
-            if block.stem not in images:
-                return None
-            data = base64.b64encode(images[block.stem]).decode("ascii")
-            return {"kind": kind, "alt": block.alt, "source": f"data:image/png;base64,{data}"}
+            panel = panels.get(block.stem)
+            return None if panel is None else {"kind": "Panel", "alt": block.alt, "panel": panel}
         case Table():
             return {
                 "kind": kind,

@@ -7,17 +7,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from roofline.hardware.model import Hardware
-from roofline.plots.figure import Figure, Line, Point
+from roofline.plots import style
+from roofline.plots.figure import Axis, Cell, Figure, Line, Point
 from roofline.plots.roofs import every_roof
 
-__all__ = ["Panel", "panel_of"]
+__all__ = ["Panel", "panel_of", "pooled"]
+
+Entry = tuple[str, tuple[tuple[str, str], ...]]
+"""What a reader may want to know of a mark: its name, and (name, text)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
     """One figure of the page: ``plots`` as (Bokeh model, heading, note), ``data`` for the script.
 
-    ``kind`` is ``plane``, ``spans`` or ``timeline``.
+    ``kind`` is ``plane``, ``spans``, ``timeline`` or ``blocks``. ``about`` has an entry for each
+    point or cell.
     """
 
     key: str
@@ -27,6 +32,7 @@ class Panel:
     notes: tuple[str, ...]
     plots: tuple[tuple[Any, str, str], ...]
     data: dict[str, Any]
+    about: tuple[Entry, ...] = ()
 
 
 def panel_of(figure: Figure, hardware: Hardware | None = None) -> Panel:
@@ -34,6 +40,8 @@ def panel_of(figure: Figure, hardware: Hardware | None = None) -> Panel:
 
     No library is loaded before this is called.
     """
+    if figure.cells or figure.curves:
+        return _blocks(figure)
     if figure.lanes:
         return _timeline(figure)
     if figure.spans:
@@ -54,30 +62,82 @@ def panel_of(figure: Figure, hardware: Hardware | None = None) -> Panel:
         notes=figure.notes,
         plots=((plane_model(figure, roofs), "", ""),),
         data={
-            "x": f"{figure.x.label} ({figure.x.unit})",
-            "y": f"{figure.y.label} ({figure.y.unit})" if figure.y else "",
-            "points": pooled(figure.points),
+            "x": _axis_name(figure.x),
+            "y": _axis_name(figure.y),
             "shown_roofs": [line.key for line in figure.lines],
         },
+        about=_entries(figure.points),
     )
 
 
-def pooled(points: Sequence[Point]) -> dict[str, Any]:
-    """Return texts of points with each distinct text once: ten thousand points stay small."""
-    pool: dict[str, int] = {}
+def _axis_name(axis: Axis | None) -> str:
+    if axis is None or axis.unit == "1":
+        return axis.label if axis else ""
+    return f"{axis.label} ({axis.unit})"
 
-    def index(text: str) -> int:
-        return pool.setdefault(text, len(pool))
 
-    rows = [
-        [
-            index(point.key),
-            index(point.group or point.key),
-            *(index(text) for pair in point.detail for text in pair),
-        ]
-        for point in points
-    ]
-    return {"pool": list(pool), "rows": rows}
+def _entries(marks: Sequence[Point] | Sequence[Cell]) -> tuple[Entry, ...]:
+    return tuple((mark.key, mark.detail) for mark in marks)
+
+
+def pooled(panels: Sequence[Panel]) -> tuple[dict[str, Any], dict[str, list[int]]]:
+    """Return the entries of all panels with each once, and which of them each panel has, in order.
+
+    A point is in several figures, and points share most of their texts: ten thousand stay small.
+    """
+    texts: dict[str, int] = {}
+    names: dict[tuple[str, ...], int] = {}
+    rows: dict[Entry, int] = {}
+    lines: list[list[int]] = []
+    for entry in (entry for panel in panels for entry in panel.about):
+        if entry in rows:
+            continue
+        rows[entry] = len(rows)
+        key, detail = entry
+        kind = names.setdefault(tuple(name for name, _ in detail), len(names))
+        said = (key, *(text for _, text in detail))
+        lines.append([kind, *(texts.setdefault(text, len(texts)) for text in said)])
+    about = {"texts": list(texts), "names": list(names), "rows": lines}
+    return about, {panel.key: [rows[entry] for entry in panel.about] for panel in panels}
+
+
+def _blocks(figure: Figure) -> Panel:
+    from roofline.plots.page.blocks import block_models
+
+    groups = figure.groups or ((0, "", ""),)
+    marks = figure.cells or figure.points
+    scale = figure.scale
+    return Panel(
+        key=figure.key,
+        kind="blocks",
+        title=figure.title,
+        subtitle=figure.subtitle,
+        notes=figure.notes,
+        plots=tuple(
+            (model, title, note)
+            for model, (_, title, note) in zip(block_models(figure), groups, strict=True)
+        ),
+        data={
+            "titles": [title for _, title, _ in groups],
+            "scale": scale
+            and {"label": scale.label, "unit": scale.unit, "low": scale.low, "high": scale.high,
+                 "colours": style.SCALE},
+            "lines": _line_names(figure),
+        },
+        about=_entries(marks),
+    )  # fmt: skip
+
+
+def _line_names(figure: Figure) -> list[tuple[str, str, int]]:
+    """Return (name, role, shape) of what the key of lines names, each once."""
+    names = {"change": "change of bound, solved", "range": "over the published floors"}
+    return list(
+        dict.fromkeys(
+            (names.get(curve.role, curve.label), curve.role, curve.shape if curve.role == "model"
+             else -1)
+            for curve in figure.curves
+        )
+    )  # fmt: skip
 
 
 def _spans(figure: Figure) -> Panel:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from roofline.analysis.from_time import evidence_from_time
 from roofline.analysis.placement import place
-from roofline.analysis.verdict import LABELS, decide
+from roofline.analysis.verdict import decide
 from roofline.errors import QueryError, RooflineError, WorkError
 from roofline.hardware.load import load_hardware
 from roofline.model.cases import Case, hardware_of, read_cases
@@ -19,8 +18,19 @@ from roofline.model.crossover import Crossover, crossovers
 from roofline.model.operands import parse_shapes
 from roofline.model.pareto import pareto
 from roofline.model.rates import Rates, rates_for
+from roofline.model.stored import AXES, sizes_of
 from roofline.model.sweep import Plan, dataset, plan
 from roofline.model.whatif import change, sensitivity
+from roofline.report.blocks import Block, Paragraph
+from roofline.report.sweep_rows import MOST, sweep_rows
+from roofline.report.sweep_text import (
+    change_blocks,
+    head_blocks,
+    point_blocks,
+    sensitivity_blocks,
+)
+from roofline.report.terminal import to_text
+from roofline.report.write import write_file
 from roofline.units import format_count, format_time
 from roofline.work.closed_form import family
 from roofline.work.work import Work
@@ -28,10 +38,11 @@ from roofline.work.work import Work
 if TYPE_CHECKING:
     import xarray as xr
 
+    from roofline.plots.describe_curves import Measured
+
 __all__ = ["SweepResult", "measured_points", "run_sweep"]
 
-_SHOWN: Final = 24
-_AXES: Final = ("hardware", "dtype", "variant")
+_FILES: Final = (".nc", ".csv", ".zarr")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +67,18 @@ def run_sweep(
     chunks: Mapping[str, int] | None = None,
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
+    width: int = 80,
     **settings: Any,
 ) -> SweepResult:
-    """Run a sweep, write what was asked for, and return it in data and words."""
+    """Run a sweep, write what was asked for, and return it in data and words.
+
+    ``out`` is a file for the result, or, without a suffix, a folder for it and its report.
+    """
+    if out is not None and out.suffix and out.suffix not in _FILES:
+        raise QueryError(
+            f"{out}: write {', '.join(_FILES)}, or a folder (a path without a suffix) for the "
+            "result with its report"
+        )
     target: Any = op
     if ":" in op:
         from roofline.work.callables import load_callable
@@ -72,38 +92,36 @@ def run_sweep(
             "model with: roofline validate CSV"
         )
     data = _computed(ready, out, chunks, scheduler, progress)
-    lines = _header(ready)
+    blocks = head_blocks(ready)
     found: dict[str, Any] = {"op": ready.source.name, "points": ready.points, **dict(data.attrs)}
     large = ready.points > 2_000_000
     if not large:
-        found["rows"] = _rows(data)
-        lines += _table(data)
-    lines += [f"not modelled: {text}" for text in str(data.attrs["problems"]).split("; ") if text]
+        found["rows"] = sweep_rows(data) if ready.points <= MOST else []
+        blocks += point_blocks(found["rows"], list(ready.sizes), width=width)
+    problems = [text for text in str(data.attrs["problems"]).split("; ") if text]
+    blocks += [Paragraph(text=f"not modelled: {text}") for text in problems]
     varying = [name for name, sizes in ready.sizes.items() if len(sizes) > 1]
     changes: list[Crossover] = []
     if varying and not large:
         along = crossing or max(varying, key=lambda name: len(ready.sizes[name]))
         changes = crossovers(ready, along)
         found["crossovers"] = [asdict(change) for change in changes]
-        lines += _crossing_lines(changes, along)
+        blocks += change_blocks(changes, along)
     if pareto_front:
         data["pareto"] = pareto(data)
-        lines.append(f"{int(data['pareto'].sum())} of {ready.points} points are on the front")
+        front = f"{int(data['pareto'].sum())} of {ready.points} points are on the front"
+        blocks.append(Paragraph(text=front))
         found["pareto"] = _front(data)
     if sensitive:
-        table = _sensitivity(ready, settings)
-        found["sensitivity"] = table
+        found["sensitivity"] = gains = _sensitivity(ready, settings)
         which = f"{ready.hardware[0]} {ready.dtype[0]} {ready.variant[0]}"
-        lines += ["", f"each roof +10 %, largest point of {which}: time saved"]
-        lines += [f"  {r['roof']:28} {r['saved']:>10}  {r['gain']:+.1%}" for r in table]
-    if out is not None and out.suffix != ".zarr":
-        _write(data, out)
+        blocks += sensitivity_blocks(gains, which)
     if out is not None:
-        lines.append(f"wrote {out}")
+        blocks += _written(data, out)
     if plot is not None:
         _plot(data, plot, kind or ("heat" if len(varying) > 1 else "curves"), changes, measured)
-        lines.append(f"wrote {plot}")
-    return SweepResult(found, "\n".join(lines))
+        blocks.append(Paragraph(text=f"wrote {plot}"))
+    return SweepResult(found, to_text(blocks, width=width).rstrip("\n"))
 
 
 def _computed(
@@ -126,95 +144,11 @@ def _computed(
     return dataset(ready)
 
 
-def _header(ready: Plan) -> list[str]:
-    sizes = ", ".join(
-        f"{name} {format_count(s[0])}"
-        + (f" to {format_count(s[-1])} ({len(s)})" if len(s) > 1 else "")
-        for name, s in ready.sizes.items()
-    )
-    views = ", ".join(f"{name} LNC {lnc}" for name, lnc in ready.lnc.items())
-    return [
-        f"{ready.source.name}: {sizes}; {format_count(ready.points)} points",
-        f"{views}; clock {ready.clock}; constants: calibrated on trn2, inferred elsewhere",
-        "",
-    ]
-
-
-def _rows(data: xr.Dataset) -> list[dict[str, Any]]:
-    frame = data.stack(point=data["estimate"].dims) if "estimate" in data else None
-    if frame is None or frame.sizes["point"] > 10_000:
-        return []
-    columns = {name: frame[name].values.tolist() for name in frame.data_vars}
-    keys = frame.indexes["point"].tolist()
-    names = [str(name) for name in frame.indexes["point"].names]
-    rows = []
-    for at, key in enumerate(keys):
-        row = dict(zip(names, key, strict=True))
-        for name, values in columns.items():
-            value = values[at]
-            if name == "bound":
-                value = LABELS[value] if value >= 0 else None
-            elif name == "side":
-                value = ("memory", "compute")[value] if value >= 0 else None
-            elif isinstance(value, float) and not math.isfinite(value):
-                value = None
-            row[str(name)] = value
-        rows.append(row)
-    return rows
-
-
-def _table(data: xr.Dataset) -> list[str]:
-    rows = _rows(data)
-    if not rows or "bound" not in data:
-        return []
-    dims = [str(dim) for dim in data["estimate"].dims]
-    head = [*dims, "estimate", "interval", "lower bound", "of bound", "bound"]
-    shown = rows if len(rows) <= _SHOWN else [*rows[: _SHOWN // 2], *rows[-_SHOWN // 2 :]]
-    cells = [
-        [
-            *(str(row[dim]) for dim in dims),
-            format_time(row["estimate"]),
-            _interval(row),
-            format_time(row.get("lower_bound")),
-            "" if row.get("percent_of_roof") is None else f"{row['percent_of_roof']:.0f} %",
-            row["bound"] or "",
-        ]
-        for row in shown
-    ]
-    if len(rows) > _SHOWN:
-        skipped = f"... {len(rows) - len(shown)} more"
-        cells.insert(_SHOWN // 2, [skipped, *[""] * (len(head) - 1)])
-    widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in (head, *cells)
-    ]
-
-
-def _interval(row: Mapping[str, Any]) -> str:
-    low, high = row.get("estimate_low"), row.get("estimate_high")
-    return "" if low is None else f"{format_time(low)} to {format_time(high)}"
-
-
-def _crossing_lines(changes: Sequence[Crossover], along: str) -> list[str]:
-    lines = ["", f"bound changes along {along}:" if changes else f"one bound all along {along}"]
-    for found in changes[:_SHOWN]:
-        where = " ".join(f"{name}={size}" for name, size in found.sizes.items())
-        span = ""
-        if (found.low, found.high) != (found.at, found.at):
-            low = "below the sweep" if found.low is None else str(found.low)
-            high = "beyond the sweep" if found.high is None else str(found.high)
-            span = f" ({low} to {high} over the published floors)"
-        key = f"{found.hardware} {found.dtype} {found.variant} {where}".rstrip()
-        lines.append(f"  {key}: {found.before} -> {found.after} at {along} = {found.at}{span}")
-    if len(changes) > _SHOWN:
-        lines.append(f"  ... {len(changes) - _SHOWN} more (--json has them all)")
-    return lines
-
-
 def _front(data: xr.Dataset) -> list[dict[str, Any]]:
+    if data["estimate"].size > MOST:
+        return []
     keys = [*map(str, data["estimate"].dims), "estimate", "minimal_bytes"]
-    return [{key: row[key] for key in keys} for row in _rows(data) if row.get("pareto")]
+    return [{key: row[key] for key in keys} for row in sweep_rows(data) if row.get("pareto")]
 
 
 def _sensitivity(ready: Plan, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -237,15 +171,18 @@ def _sensitivity(ready: Plan, settings: Mapping[str, Any]) -> list[dict[str, Any
     ]
 
 
-def _write(data: xr.Dataset, out: Path) -> None:
-    aside = out.with_name(f".{out.name}.{os.getpid()}")
+def _written(data: xr.Dataset, out: Path) -> list[Block]:
+    """Write a sweep where it is not already stored, and say what was written."""
+    if not out.suffix:
+        from roofline.report.sweep_report import save_sweep
+
+        names = ", ".join(path.name for path in save_sweep(data, out))
+        return [Paragraph(text=f"wrote {out}: {names}")]
     if out.suffix == ".nc":
-        data.to_netcdf(aside, engine="h5netcdf")
+        write_file(out, lambda path: data.to_netcdf(path, engine="h5netcdf"))
     elif out.suffix == ".csv":
-        data.to_dataframe().to_csv(aside)
-    else:
-        raise QueryError(f"{out}: write .nc, .zarr or .csv")
-    aside.replace(out)
+        write_file(out, lambda path: data.to_dataframe().to_csv(path))
+    return [Paragraph(text=f"wrote {out}")]
 
 
 def _plot(
@@ -255,10 +192,11 @@ def _plot(
     changes: Sequence[Crossover],
     measured: Path | None,
 ) -> None:
-    from roofline.plots.sweeps import Crossing, save_sweep
+    from roofline.plots.draw import save
+    from roofline.report.sweep_figures import sweep_figure
 
     points = measured_points(read_cases(measured), data) if measured is not None else []
-    crossings: list[Crossing] = [
+    crossings = [
         (
             found.dim,
             {
@@ -272,28 +210,31 @@ def _plot(
         )
         for found in changes
     ]
-    save_sweep(data, path, kind=kind, measured=points, crossings=crossings)
+    save(sweep_figure(data, kind, measured=points, crossings=crossings), path)
 
 
-def measured_points(cases: Sequence[Case], data: xr.Dataset) -> list[Any]:
-    """Return the measured times that lie on a sweep, each with the verdict on it.
+def measured_points(cases: Sequence[Case], data: xr.Dataset) -> list[Measured]:
+    """Return the measured times that lie on the curves of a sweep, each with the verdict on it.
 
-    A time is on the sweep when its operator, chip, dtype and variant are, and its sizes are those
-    of the sweep where only one was swept, and inside the range elsewhere.
+    A time is on a curve when its operator, chip, dtype and variant are, when its size is in the
+    range of the curve's, and when every other size is the one that the curves hold.
     """
-    from roofline.plots.sweeps import Point
+    from roofline.plots.describe_curves import Measured
+    from roofline.report.sweep_rows import hold
 
-    dims = [str(dim) for dim in data["estimate"].dims if dim not in _AXES]
-    ranges = {dim: (int(data[dim].values.min()), int(data[dim].values.max())) for dim in dims}
+    drawn = hold(data, 1)
+    dims = sizes_of(drawn)
+    along = max(dims, key=lambda dim: drawn.sizes[dim])
+    ranges = {dim: (int(drawn[dim].values.min()), int(drawn[dim].values.max())) for dim in dims}
     found = []
     for case in cases:
         series = (case.hardware, case.dtype, case.variant)
-        on = all(name in data[axis].values for axis, name in zip(_AXES, series, strict=True))
+        on = all(name in data[axis].values for axis, name in zip(AXES, series, strict=True))
         sizes = _sizes_of(case, dims)
         if not on or sizes is None or _name(case.op) != data.attrs["op"]:
             continue
         if all(low <= sizes[dim] <= high for dim, (low, high) in ranges.items()):
-            found.append(Point(sizes, case.time_s, case.label, series, _verdict(case)))
+            found.append(Measured(sizes[along], case.time_s, case.label, series, _verdict(case)))
     return found
 
 

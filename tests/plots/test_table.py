@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from roofline.errors import QueryError
 from roofline.plots.draw import save
-from roofline.plots.figure import Axis, Figure, Lane, Line, Point, Span
+from roofline.plots.figure import Axis, Cell, Curve, Figure, Lane, Line, Point, Span
 from roofline.plots.table import figure_csv, figure_from_csv
 from roofline.report.run import study_result
 from roofline.report.study_report import study_figures
@@ -41,7 +41,8 @@ def test_any_text_and_number_survives(
         key="k",
         title=label,
         subtitle=name,
-        x=Axis(label=label, unit="s", low=1.0, high=2.0, scale="linear"),
+        x=Axis(label=label, unit="s", low=1.0, high=2.0, scale="linear", ticks=xs),
+        scale=Axis(label=name, unit="%", low=0.0, high=ys[0]),
         lines=(Line(key=name, label=label, role="memory", x=xs, y=ys, binding=flag),),
         points=tuple(
             Point(key=name, label=label, x=x, y=y, hollow=flag, detail=((label, name),))
@@ -50,6 +51,12 @@ def test_any_text_and_number_survives(
         spans=(Span(key=name, row=0, label=label, low=xs[0], value=ys[0], high=ys[0], tone=name),),
         lanes=(Lane(key=name, row=0, label=label, tone="dma", end=xs[0], working=(0, 7),
                     active=(1, 1000)),),
+        curves=(Curve(key=name, row=1, label=label, role="model", x=xs, y=ys, low=xs, high=ys),),
+        cells=tuple(
+            Cell(key=name, row=at, x=x, y=y, left=y, right=x, bottom=x, top=y, tone=label, value=y,
+                 detail=((label, name),))
+            for at, (x, y) in enumerate(zip(xs, ys, strict=True))
+        ),
         groups=((0, label, name),),
         notes=(name, label),
     )  # fmt: skip

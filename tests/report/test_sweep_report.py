@@ -7,7 +7,11 @@ import pytest
 
 from roofline.cli.main import main
 from roofline.errors import QueryError
+from roofline.plots.draw import draw, save
+from roofline.plots.figure import Figure
+from roofline.plots.table import figure_from_csv
 from roofline.report.run import report
+from roofline.report.sweep_figures import sweep_figures
 from roofline.report.sweep_report import sweep_report
 
 
@@ -44,8 +48,15 @@ def test_every_point_of_a_sweep_is_in_its_report(stored: Path, tmp_path: Path) -
     jsonschema.Draft202012Validator(schema).validate(data)
     assert "Best and worst" in text
     page = (tmp_path / "out" / "index.html").read_text("utf-8")
-    assert page.count('src="data:image/png;base64,') == 3
-    assert 'data-panel="roofline"' in page
+    assert "<img" not in page
+    for figure, _ in sweep_figures(found.data):
+        assert f'data-panel="{figure.key}"' in page
+        written = (tmp_path / "out" / f"{figure.key}.csv").read_text("utf-8")
+        assert figure_from_csv(written) == figure
+        save(figure_from_csv(written), tmp_path / "again.svg")
+        drawn = (tmp_path / "out" / f"{figure.key}.svg").read_bytes()
+        assert (tmp_path / "again.svg").read_bytes() == drawn
+        assert all((tmp_path / "out" / f"{figure.key}.{form}").exists() for form in ("png", "pdf"))
 
 
 def test_what_is_no_sweep_is_refused_in_one_line(
@@ -57,3 +68,85 @@ def test_what_is_no_sweep_is_refused_in_one_line(
     assert not (tmp_path / "out").exists()
     with pytest.raises(QueryError, match="no such"):
         sweep_report(str(tmp_path / "none.nc"))
+
+
+def figures(tmp_path: Path, *args: str) -> dict[str, Figure]:
+    path = tmp_path / "sweep.nc"
+    assert run("sweep", *args, "-o", str(path)) == 0
+    return {figure.key: figure for figure, _ in sweep_figures(sweep_report(str(path)).data)}
+
+
+def test_a_folder_holds_the_result_and_the_report_of_it(tmp_path: Path) -> None:
+    assert run("sweep", "rmsnorm", "--rows", "128,256", "--cols", "512", "-o",
+               str(tmp_path / "one")) == 0  # fmt: skip
+    "".join(report([str(tmp_path / "one" / "sweep.nc")], output=tmp_path / "two"))
+    first = {path.name: path for path in (tmp_path / "one").iterdir()}
+    second = {path.name: path for path in (tmp_path / "two").iterdir()}
+    assert set(first) - set(second) == {"sweep.nc"}
+    for name, path in second.items():
+        assert path.read_bytes() == first[name].read_bytes(), name
+
+
+def test_each_chip_has_its_roofline_and_each_series_its_map(tmp_path: Path) -> None:
+    found = figures(tmp_path, "rmsnorm", "--rows", "128,256", "--cols", "512,1024,4096",
+                    "--hw", "trn2,trn1", "--variant", "fused,eager")  # fmt: skip
+    assert list(found) == ["roofline-trn2", "roofline-trn1", "heat", "bounds", "curves"]
+    assert [title for _, title, _ in found["heat"].groups] == [
+        f"{chip} bf16 {variant}" for chip in ("trn2", "trn1") for variant in ("fused", "eager")
+    ]
+    rows = sweep_report(str(tmp_path / "sweep.nc")).rows
+    assert len(found["heat"].cells) == len(found["bounds"].cells) == len(rows) == 24
+    for cell, bound, row in zip(found["heat"].cells, found["bounds"].cells, rows, strict=True):
+        assert (cell.x, cell.y) == (row["cols"], row["rows"])
+        assert cell.value == row["percent_of_roof"]
+        assert bound.tone == row["bound"]
+        assert row["status"] in dict(cell.detail)["estimate"]
+        assert cell.left < cell.x < cell.right
+    assert found["heat"].x.ticks == (512.0, 1024.0, 4096.0)
+    # cells leave no gap: each begins where the one before ends
+    across = [cell for cell in found["heat"].cells if cell.row == 0 and cell.y == 128]
+    assert [cell.right for cell in across[:-1]] == [cell.left for cell in across[1:]]
+
+
+@pytest.mark.parametrize(
+    ("args", "keys"),
+    [
+        (("rmsnorm", "--rows", "128", "--cols", "512"), []),
+        (("rmsnorm", "--rows", "128:1024:x2", "--cols", "512"), ["curves", "trajectory"]),
+        (("matmul", "--m", "128,512", "--k", "512,1024", "--n", "512,2048", "--hw", "trn3"),
+         ["heat", "bounds", "curves"]),
+        (("copy", "--rows", "1024:8192:x2", "--cols", "512"), None),
+    ],
+)  # fmt: skip
+def test_odd_sweeps_have_the_figures_that_they_can(
+    tmp_path: Path, args: tuple[str, ...], keys: list[str] | None
+) -> None:
+    found = figures(tmp_path, *args)
+    if keys is None:  # nothing is computed: no point on a roofline
+        assert list(found) == ["curves"]
+    else:
+        chip = "trn3" if "trn3" in args else "trn2"
+        assert list(found) == [f"roofline-{chip}", *keys]
+    if "heat" in found:
+        assert "at k" in found["heat"].subtitle or "at n" in found["heat"].subtitle
+    for figure in found.values():
+        save(figure, tmp_path / "a.svg")
+
+
+def test_points_without_a_model_are_named_and_leave_gaps(tmp_path: Path) -> None:
+    found = figures(tmp_path, "rmsnorm", "--rows", "128:1024:x2", "--cols", "512,1024",
+                    "--where", "rows != 256")  # fmt: skip
+    gone = [cell for cell in found["bounds"].cells if cell.y == 256]
+    assert {cell.tone for cell in gone} == {"none"}
+    assert all("excluded" in dict(cell.detail)["status"] for cell in gone)
+    curves = [curve for curve in found["curves"].curves if curve.role == "model"]
+    assert [curve.x for curve in curves] == [(128.0,), (512.0, 1024.0)]
+    for key in ("heat", "bounds"):
+        assert "not modelled" in [text.get_text() for text in draw(found[key]).labels]
+
+
+def test_large_sweeps_are_drawn_in_part_and_say_so(tmp_path: Path) -> None:
+    found = figures(tmp_path, "rmsnorm", "--rows", "1:400:+1", "--cols", "1:400:+1")
+    assert len(found["heat"].cells) <= 10_000
+    assert any("of 400 rows" in note for note in found["heat"].notes)
+    assert "drawn are" not in " ".join(found["curves"].notes)  # one line of 400 is whole

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from roofline.cli.terminal import echo, echo_json, progress
+from roofline.cli.terminal import echo, echo_json, progress, width
 
 __all__ = ["command"]
 
@@ -109,7 +109,8 @@ __all__ = ["command"]
     "--output",
     "out",
     type=click.Path(path_type=Path),
-    help="Write the points to .nc, .csv or .zarr.",
+    metavar="PATH",
+    help="Write the points to .nc, .csv or .zarr, or to a folder with their report.",
 )
 @click.pass_context
 def command(context: click.Context, /, op: str, as_json: bool, **given: Any) -> None:
@@ -135,6 +136,7 @@ def command(context: click.Context, /, op: str, as_json: bool, **given: Any) -> 
             changes=named["changes"],
             chunks={key: _whole(key, value) for key, value in named["chunks"].items()} or None,
             progress=show,
+            width=width(),
             **given,
         )
     if as_json:

@@ -49,7 +49,10 @@ def to_range(axis: Axis) -> Range1d:
 def empty_plot(
     name: str, x: Axis, y: Axis | None, *, x_range: Any = None, y_range: Any = None, height: int
 ) -> Plot:
-    """Return a plot without marks. ``y_range`` replaces the axis ``y`` for rows of labels."""
+    """Return a plot without marks, on ranges of its own or on those of other plots.
+
+    Without an axis ``y``, ``y_range`` holds rows of labels.
+    """
     from bokeh.models import BoxZoomTool, PanTool, ResetTool, WheelZoomTool
     from bokeh.plotting import figure
 
@@ -59,7 +62,7 @@ def empty_plot(
         **kinds,
         name=name,
         x_range=x_range or to_range(x),
-        y_range=y_range if y is None else to_range(y),
+        y_range=y_range if y is None else y_range or to_range(y),
         height=height,
         sizing_mode="stretch_width",
         toolbar_location=None if y is None else "above",
@@ -84,18 +87,22 @@ def empty_plot(
 
 
 def _axis(model: Any, axis: Axis) -> None:
-    from bokeh.models import BasicTicker, CustomJSTicker, CustomJSTickFormatter
+    from bokeh.models import BasicTicker, CustomJSTicker, CustomJSTickFormatter, FixedTicker
 
     prefixed = axis.unit not in ("FLOP/B", "pass/B", "%", "")
     suffix = {"s": "s", "%": " %"}.get(axis.unit, "")
-    model.formatter = CustomJSTickFormatter(
-        args={"prefixed": prefixed, "suffix": suffix}, code=_TICKS
+    model.formatter = (
+        CustomJSTickFormatter(code="return tick.toLocaleString('en-US')")
+        if axis.unit == "1"
+        else CustomJSTickFormatter(args={"prefixed": prefixed, "suffix": suffix}, code=_TICKS)
     )
-    if axis.scale == "log":
+    if axis.ticks:
+        model.ticker = FixedTicker(ticks=list(axis.ticks))
+    elif axis.scale == "log":
         model.ticker = CustomJSTicker(major_code=_LOG_TICKS, minor_code="return []")
     else:
         model.ticker = BasicTicker(desired_num_ticks=7, num_minor_ticks=0)
-    unit = "" if axis.unit in ("s", "%", "") else f", {axis.unit}"
+    unit = "" if axis.unit in ("s", "%", "", "1") else f", {axis.unit}"
     model.axis_label = f"{axis.label}{unit}"
     model.axis_label_text_font_style = "normal"
     model.axis_label_text_font_size = "12px"

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from roofline.errors import QueryError
 from roofline.plots.figure import Figure, Line, Point
 from roofline.plots.labels import shorten
@@ -135,11 +137,11 @@ def _lines(lines: Sequence[Line]) -> dict[str, list[Any]]:
     }
 
 
-def _points(points: Sequence[Point]) -> dict[str, list[Any]]:
+def _points(points: Sequence[Point]) -> dict[str, Any]:
     sizes = _sizes([point.time_s for point in points])
     return {
-        "x": [point.x for point in points],
-        "y": [point.y for point in points],
+        "x": np.array([point.x for point in points]),
+        "y": np.array([point.y for point in points]),
         "label": [shorten(point.label, _LONGEST) for point in points],
         "group": [point.group or point.key for point in points],
         "basis": [point.basis for point in points],

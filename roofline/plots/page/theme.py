@@ -51,6 +51,16 @@ _DARK: Final = {
     "base": "#69727d",
     "saved": "#52c4cf",
     "added": "#ff8078",
+    "overhead:device-start": "#8f7c50",
+    "dma:bandwidth": "#3d75bd",
+    "dma:small-transfers": "#7fd0cc",
+    "dma:issue": "#3d9c99",
+    "tensor:underfilled": "#b5534c",
+    "tensor:throttled": "#ffc2bd",
+    "vector:instruction-overhead": "#a86c26",
+    "scalar:instruction-overhead": "#3f8357",
+    "gpsimd:instruction-overhead": "#7a5fae",
+    "none": "#30363e",
     "ink": "#e8ebef",
     "muted": "#a3adb8",
     "grid": "#30363e",
@@ -66,4 +76,4 @@ PALETTES: Final = {"light": _LIGHT, "dark": _DARK}
 
 def colour(tone: str) -> str:
     """Return the light colour of a tone; the page swaps it when it is dark."""
-    return _LIGHT.get(tone, style.MUTED)
+    return _LIGHT.get(tone) or _LIGHT.get(tone.partition(":")[0], style.MUTED)

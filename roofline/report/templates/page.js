@@ -60,6 +60,7 @@
   addEventListener('scroll', hide, true)
   addEventListener('keydown', (event) => { if (event.key === 'Escape') hide() })
   const under = new Map()
+  page.owners = {}
 
   const text = (source, at) => {
     const {label, text: value, kind, quality, source: from} = source.data
@@ -83,10 +84,10 @@
     const found = [...under].filter(([one]) => one.startsWith(name + ' ')).map(([, value]) => value)
     const [best] = found.sort((a, b) => (b[0].name === 'points') - (a[0].name === 'points'))
     if (!best) return hide()
-    const panel = page.panels[name]
+    const panel = page.owners[name]
     const [from, hits] = best
     const at = hits[hits.length - 1]
-    const content = from.name === 'points' && panel && panel.about ? panel.about(at) : text(from, at)
+    const content = panel && panel.about && ['points', 'cells'].includes(from.name) ? panel.about(from, at) : text(from, at)
     if (hits.length > 1) content.push(make('div', {className: 'sub', textContent: `and ${hits.length - 1} more here`}))
     tip.replaceChildren(...content)
     tip.hidden = false
@@ -98,8 +99,8 @@
   page.pick = (name, source) => {
     const [at] = source.selected.indices
     source.selected.indices = []
-    const panel = page.panels[name]
-    if (at !== undefined && panel && panel.isolate) panel.isolate(panel.all.group[at])
+    const panel = page.owners[name]
+    if (at !== undefined && panel && panel.isolate) panel.isolate(panel.all.group[at], at)
   }
 
   const start = async () => {
@@ -115,7 +116,8 @@
       for (const element of document.querySelectorAll('[data-panel]')) {
         const key = element.dataset.panel
         const Kind = page.kinds[data.panels[key].kind]
-        page.panels[key] = new Kind(key, element, Bokeh.documents[0].get_model_by_name(key))
+        page.panels[key] = new Kind(key, element)
+        for (const one of element.querySelectorAll('[data-plot]')) page.owners[one.dataset.plot] = page.panels[key]
       }
       restyle()
     }

@@ -12,7 +12,18 @@
   const DASH = {solid: '', dashed: '5 3', dotted: '1.500 2.500', dashdot: '5 2 1 2'}
   const panels = page.panels = {}
   const sourceOf = (plot, name) => plot.renderers.map((one) => one.data_source).find((one) => one && one.name === name)
-  const tone = (name) => page.palette()[name] || page.palette().muted
+  const tone = (name) => page.palette()[name] || page.palette()[name.split(':')[0]] || page.palette().muted
+  // what is known of a point or cell of a panel
+  page.entry = (key, at) => {
+    const {texts, names, rows} = data.about
+    const [kind, title, ...said] = rows[data.panels[key].about[at]]
+    return {title: texts[title], pairs: names[kind].map((name, i) => [name, texts[said[i]]])}
+  }
+  page.about = (key, at) => {
+    const {title, pairs} = page.entry(key, at)
+    return [make('strong', {textContent: title}),
+      make('dl', {}, ...pairs.flatMap(([name, text]) => [make('dt', {textContent: name}), make('dd', {textContent: text})]))]
+  }
   const svg = (content, width = 12) => {
     const image = document.createElementNS('http://www.w3.org/2000/svg', 'svg')
     image.setAttribute('viewBox', `0 0 ${width} 12`)
@@ -26,7 +37,8 @@
   }
 
   class Plane {
-    constructor(key, element, plot) {
+    constructor(key, element) {
+      const plot = Bokeh.documents[0].get_model_by_name(key)
       Object.assign(this, {key, element, plot, basis: '', isolated: null, words: ''})
       this.data = data.panels[key]
       this.points = sourceOf(plot, 'points')
@@ -93,7 +105,8 @@
           const button = make('button', {type: 'button', title: `Show ${group} alone`}, key, make('span', {textContent: group}))
           button.setAttribute('aria-pressed', 'false')
           button.addEventListener('click', () => this.isolate(group))
-          this.buttons.set(group, [button, key, this.all.tone[at]])
+          const tones = new Set(this.all.tone.filter((_, one) => this.all.group[one] === group && !this.all.hollow[one]))
+          this.buttons.set(group, [button, key, tones.size > 1 ? 'ink' : this.all.tone[at]])
           field.append(button)
         }
       } else if (this.groups.length > 24) {
@@ -106,42 +119,35 @@
     }
 
     table() {
-      const {points} = this.data
-      const texts = points.rows.map((row) => row.map((at) => points.pool[at]))
-      this.texts = texts
-      const names = [...new Set(texts.flatMap((row) => row.slice(2).filter((_, at) => at % 2 === 0)))]
-      const columns = ['point', this.data.x, this.data.y, ...names]
-      const digits = (value) => String(+value.toPrecision(6))
-      const [xs, ys] = [this.points.data.x, this.points.data.y]
-      const rows = texts.map((row, at) => {
-        const own = new Map()
-        for (let i = 2; i < row.length; i += 2) own.set(row[i], row[i + 1])
-        return [row[0], digits(xs[at]), digits(ys[at]), ...names.map((name) => own.get(name) || '')]
-      })
       const details = this.element.querySelector('details.data')
       details.addEventListener('toggle', () => {
         const holder = details.querySelector('.holder')
-        if (details.open && !holder.hasChildNodes()) page.table(holder, columns, rows, new Set([1, 2]))
+        if (!details.open || holder.hasChildNodes()) return
+        const entries = this.data.about.map((_, at) => page.entry(this.key, at))
+        const names = [...new Set(entries.flatMap(({pairs}) => pairs.map(([name]) => name)))]
+        const digits = (value) => String(+value.toPrecision(6))
+        const [xs, ys] = [this.all.x, this.points.data.y]
+        const rows = entries.map(({title, pairs}, at) => {
+          const own = new Map(pairs)
+          return [title, digits(xs[at]), digits(ys[at]), ...names.map((name) => own.get(name) || '')]
+        })
+        page.table(holder, ['point', this.data.x, this.data.y, ...names], rows, new Set([1, 2]))
       })
     }
 
-    isolate(group) {
+    isolate(group, clicked = -1) {
       this.isolated = this.isolated === group ? null : group
-      this.detail(this.isolated === null ? -1 : this.all.group.findIndex((one, at) => one === group && !this.all.hollow[at]))
+      const first = this.all.group.findIndex((one, at) => one === group && !this.all.hollow[at])
+      this.detail(this.isolated === null ? -1 : clicked < 0 ? first : clicked)
       this.draw()
     }
 
     detail(at) {
       const box = this.element.querySelector('.detail')
-      box.replaceChildren(...(at < 0 ? [] : this.about(at)))
+      box.replaceChildren(...(at < 0 ? [] : page.about(this.key, at)))
     }
 
-    about(at) {
-      const row = this.texts[at]
-      const list = make('dl')
-      for (let i = 2; i < row.length; i += 2) list.append(make('dt', {textContent: row[i]}), make('dd', {textContent: row[i + 1]}))
-      return [make('strong', {textContent: row[0]}), list]
-    }
+    about(_, at) { return page.about(this.key, at) }
 
     shown(at) {
       const {basis, group} = this.all
@@ -377,5 +383,6 @@
 
   page.kinds = {plane: Plane, spans: Spans}
   page.sourceOf = sourceOf
+  page.svg = svg
   page.tone = tone
 })()
