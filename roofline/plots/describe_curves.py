@@ -49,8 +49,8 @@ def describe_curves(view: SweepView, measured: Sequence[Measured] = ()) -> Figur
     low, high = limits([*times, *(point.time_s for point in measured)] or [1e-6], below=1.6,
                        above=1.6)  # fmt: skip
     y = Axis(label="time", unit="s", low=low, high=high)
-    if x.scale == "linear" and high / low < 20:
-        y = Axis(label="time", unit="s", low=0.0, high=high, scale="linear")
+    if x.scale == "linear":
+        y = Axis(label="time", unit="s", low=0.0, high=high / 1.5, scale="linear")
     blocks = series_of(view.rows, ("hardware", "dtype"))
     names = {"hollow: modelled": measured, "filled: measured": measured}
     words = "; ".join(name for name, shown in names.items() if shown)

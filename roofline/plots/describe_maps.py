@@ -103,7 +103,7 @@ def _cell(
         top=top,
         tone=tone,
         value=share or 0.0,
-        text="" if share is None or kind == "bounds" else f"{share:.0f}",
+        text="" if share is None or kind == "bounds" else f"{share:.0f}" if share >= 0.5 else "<1",
         detail=details(row),
     )
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from roofline.plots.figure import Axis
-from roofline.units import format_count, format_rate, format_si, format_time
+from roofline.units import format_count, format_percent, format_rate, format_si, format_time
 
 __all__ = ["Row", "SweepView", "details", "name_of", "series_of", "size_axis", "varying"]
 
@@ -19,6 +19,7 @@ Row = Mapping[str, Any]
 _AXES: Final = ("hardware", "dtype", "variant")
 _TICKS: Final = 10  # labels along one axis
 _WIDE: Final = 6.0  # ratio of sizes from which an axis is logarithmic
+_EVEN: Final = 3.0  # ratio of the largest to the smallest step of sizes in even steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +91,14 @@ def details(row: Row) -> tuple[tuple[str, str], ...]:
 
 
 def size_axis(name: str, values: Sequence[int], *, cells: bool = False) -> Axis:
-    """Return an axis of sizes with labels at some of them; with ``cells`` it has room for edges."""
+    """Return an axis of sizes with labels at some of them; with ``cells`` it has room for edges.
+
+    Sizes in even steps stand on a linear axis.
+    """
     sizes = sorted(set(values))
-    log = cells or sizes[-1] / sizes[0] >= _WIDE
+    steps = [after - before for before, after in pairwise(sizes)]
+    even = len(steps) > 3 and max(steps) <= _EVEN * min(steps)
+    log = cells or (sizes[-1] / sizes[0] >= _WIDE and not even)
     if cells:
         edges = cell_edges(sizes)
         low, high = edges[0], edges[-1]
@@ -101,7 +107,7 @@ def size_axis(name: str, values: Sequence[int], *, cells: bool = False) -> Axis:
         low, high = sizes[0] / room, sizes[-1] * room
     else:
         span = (sizes[-1] - sizes[0]) or sizes[0]
-        low, high = sizes[0] - 0.04 * span, sizes[-1] + 0.04 * span
+        low, high = max(0.0, sizes[0] - 0.04 * span), sizes[-1] + 0.04 * span
     scale = "log" if log else "linear"
     return Axis(label=name, unit="1", low=low, high=high, scale=scale,
                 ticks=_ticks(sizes, log=log))  # fmt: skip
@@ -116,12 +122,14 @@ def cell_edges(sizes: Sequence[int]) -> list[float]:
 
 
 def _ticks(sizes: Sequence[int], *, log: bool) -> tuple[float, ...]:
-    """Return sizes that stand apart, powers of two before others."""
+    """Return sizes that stand apart, or of many the powers of two; none for round numbers."""
+    if not log and len(sizes) > _TICKS:
+        return ()
     place = math.log2 if log else float
     apart = (place(sizes[-1]) - place(sizes[0])) / _TICKS
     kept: list[int] = []
     powers = [size for size in sizes if size & (size - 1) == 0]
-    for size in (*(powers if len(powers) > 2 else ()), *sizes):
+    for size in powers if len(powers) > 2 and len(sizes) > _TICKS else sizes:
         if all(abs(place(size) - place(other)) >= max(apart * 0.999, 1e-9) for other in kept):
             kept.append(size)
     return tuple(float(size) for size in sorted(kept))
@@ -141,7 +149,7 @@ def _interval(row: Row) -> str:
 
 def _share(row: Row) -> str:
     share = row.get("percent_of_roof")
-    return "" if share is None else f"{share:.3g} %; lower bound over estimate"
+    return "" if share is None else f"{format_percent(share / 100)}; lower bound over estimate"
 
 
 def _rate(row: Row) -> str:

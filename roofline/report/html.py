@@ -144,7 +144,7 @@ def _plain(block: Block, panels: Mapping[str, Panel]) -> dict[str, Any] | None:
                     {
                         "title": entry.title,
                         "lines": entry.lines,
-                        "each": _plain(entry.each, panels, images) if entry.each else None,
+                        "each": _plain(entry.each, panels) if entry.each else None,
                     }
                     for entry in block.items
                 ],

@@ -17,12 +17,11 @@ from roofline.report.data import SCHEMA_VERSION, figures_json, to_json
 from roofline.report.html import to_html
 from roofline.report.markdown import to_markdown
 from roofline.report.panels import panel_of
-from roofline.report.study_rows import percent
 from roofline.report.sweep_figures import sweep_figures
 from roofline.report.sweep_rows import spread, sweep_rows
 from roofline.report.sweep_summary import crossings, extremes, series_json
 from roofline.report.write import write_folder
-from roofline.units import format_count, format_time
+from roofline.units import format_count, format_number, format_percent, format_time
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -114,8 +113,8 @@ def _bounds(report: SweepReport) -> Table:
             times = [row["estimate"] for row in own if row["estimate"]]
             roofs = [row["percent_of_roof"] for row in own if row["percent_of_roof"] is not None]
             span = f"{format_time(min(times))} to {format_time(max(times))}" if times else ""
-            middle = f"{float(np.median(roofs)):.3g} %" if roofs else ""
-            share = percent(count / (one.points + one.empty))
+            middle = format_percent(float(np.median(roofs)) / 100) if roofs else ""
+            share = format_percent(count / (one.points + one.empty))
             lines.append((*key, format_count(count), share, span, middle))
     whole = len(report.rows) == report.total
     return Table(
@@ -147,8 +146,10 @@ def _points(report: SweepReport) -> list[Block]:
                     *(format_count(row[name]) for name in report.sizes),
                     format_time(row["estimate"]),
                     format_time(row["lower_bound"]),
-                    "" if row["percent_of_roof"] is None else f"{row['percent_of_roof']:.3g} %",
-                    "" if row["intensity"] is None else f"{row['intensity']:.4g}",
+                    ""
+                    if row["percent_of_roof"] is None
+                    else format_percent(row["percent_of_roof"] / 100),
+                    "" if row["intensity"] is None else format_number(row["intensity"], digits=4),
                     row["bound"] or _NONE,
                     row.get("status") or "unknown",
                 )

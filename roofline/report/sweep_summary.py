@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from roofline.model.stored import Extreme, Series
 from roofline.report.blocks import Block, Heading, Paragraph, Table
-from roofline.units import format_count, format_time
+from roofline.units import format_count, format_percent, format_time
 
 __all__ = ["crossings", "extremes", "series_json"]
 
@@ -85,4 +85,4 @@ def _place(sizes: Mapping[str, int]) -> str:
 
 
 def _percent(point: Extreme) -> str:
-    return f"{point.percent_of_roof:.3g} %"
+    return format_percent(point.percent_of_roof / 100)

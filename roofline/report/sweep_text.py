@@ -9,7 +9,7 @@ from roofline.model.crossover import Crossover
 from roofline.model.stored import AXES
 from roofline.model.sweep import Plan
 from roofline.report.blocks import Block, Paragraph, Table
-from roofline.units import format_count, format_time
+from roofline.units import format_count, format_percent, format_time
 
 __all__ = ["change_blocks", "head_blocks", "point_blocks", "sensitivity_blocks"]
 
@@ -56,8 +56,9 @@ def point_blocks(
     lines = [_cells(row, axes, sizes) for row in shown]
     if not axes:
         lines = [{name: cell for name, cell in line.items() if name != "series"} for line in lines]
-    spare = [name for name in _SPARE if _width(lines) > width]
-    lines = [{name: cell for name, cell in line.items() if name not in spare} for line in lines]
+    for spare in _SPARE:
+        if _width(lines) > width:
+            lines = [{name: cell for name, cell in line.items() if name != spare} for line in lines]
     note = _status_note(rows)
     if len(rows) > _SHOWN:
         lines.insert(half, {name: "..." if at == 0 else "" for at, name in enumerate(lines[0])})
@@ -81,7 +82,7 @@ def _cells(row: Mapping[str, Any], axes: Sequence[str], sizes: Sequence[str]) ->
         "estimate": "" if row["estimate"] is None else format_time(row["estimate"]),
         "interval": _interval(row),
         "lower bound": "" if row.get("lower_bound") is None else format_time(row["lower_bound"]),
-        "of bound": "" if share is None else f"{share:.0f} %",
+        "of bound": "" if share is None else format_percent(share / 100),
         "bound": row["bound"] or "not modelled",
         "status": row.get("status") or "",
     }
