@@ -49,6 +49,7 @@ def panel_of(figure: Figure, hardware: Hardware | None = None) -> Panel:
     from roofline.plots.page.plane import plane_model
 
     # the shortest time is the smallest mark: drawn last, no larger one hides it
+    groups = list(dict.fromkeys(point.group or point.key for point in figure.points))
     figure = replace(figure, points=tuple(sorted(figure.points, key=lambda one: -one.time_s)))
     unit = {"FLOP/B": "FLOP", "pass/B": "pass"}.get(figure.x.unit, "")
     roofs: tuple[Line, ...] = ()
@@ -64,6 +65,7 @@ def panel_of(figure: Figure, hardware: Hardware | None = None) -> Panel:
         data={
             "x": _axis_name(figure.x),
             "y": _axis_name(figure.y),
+            "groups": groups,
             "shown_roofs": [line.key for line in figure.lines],
         },
         about=_entries(figure.points),

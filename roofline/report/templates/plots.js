@@ -48,7 +48,7 @@
       const copy = (source, ...names) => Object.fromEntries(names.map((name) => [name, [...source.data[name]]]))
       this.all = copy(this.points, 'x', 'group', 'basis', 'hollow', 'tone', 'marker', 'label', 'size')
       this.allRoofs = copy(this.roofs, 'x0', 'x1', 'y0', 'y1')
-      this.groups = [...new Set(this.all.group)]
+      this.groups = this.data.groups
       this.hidden = {engine: new Set(), dtype: new Set(['sparse']), memory: new Set(), kind: new Set(['vendor'])}
       this.controls()
       this.table()
