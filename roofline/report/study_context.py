@@ -112,6 +112,7 @@ def provenance(result: StudyResult) -> Iterator[Block]:
         for source in study.sources.values()
     ]
     variants = [f"{one.title}: {one.note}" for one in study.variants if one.note]
-    # the notes of captures are what the section on their quality says
-    notes = study.notes if result.kind != "capture" else ()
+    # what the section on the quality of captures says is not said again
+    told = [f"{i.severity}: {i.what}" for capture in result.captures for i in capture.quality]
+    notes = [note for note in study.notes if not any(words in note for words in told)]
     yield Bullets(items=(*sources, *notes, *variants, *cpu))
