@@ -22,6 +22,7 @@ from roofline import intervals
 from roofline.captures.capture import Capture
 from roofline.captures.export.files import replace_file
 from roofline.captures.export.lanes import lanes
+from roofline.captures.plausible import LONGEST_NS
 from roofline.engines import ENGINES, VENDOR_NAMES
 from roofline.errors import MissingTableError
 
@@ -39,6 +40,11 @@ _LEAST_BIN_NS: Final = 100
 
 _INSTRUCTION_ARGS: Final = ("operands", "kind", "pc", "evt_wait_time_ns", "dtype_in", "mode")
 _LIMIT: Final = ("timestamp", "duration", "k", "n")
+_NEEDED: Final = {
+    "instructions": ("engine", "start_ts", "duration_ns"),
+    "dma": ("start_ts", "duration_ns", "transfer_bytes"),
+    "throttle": _LIMIT,
+}
 _DMA_ARGS: Final = ("transfer_bytes", "queue_type", "source_memory", "dest_memory", "variable")
 
 
@@ -61,10 +67,13 @@ def write_perfetto(capture: Capture, path: Path) -> dict[str, int]:
     path.parent.mkdir(parents=True, exist_ok=True)
     written: dict[str, int] = {}
     with replace_file(path) as temporary, _open(temporary, path.suffix == ".gz") as out:
+        zero = _zero_ns(capture)
         header = {"tool": "roofline", "capture": capture.path.name, "format": capture.format}
+        if zero:
+            header["zero_ns"] = str(zero)
         out.write('{"displayTimeUnit":"ns","otherData":' + json.dumps(header) + ',"traceEvents":[')
         first = True
-        for kind, events in _all_events(capture):
+        for kind, events in _all_events(capture, zero):
             for text, count in events:
                 out.write(("" if first else ",") + "\n" + text)
                 first = False
@@ -83,20 +92,20 @@ def _open(path: Path, packed: bool) -> Iterator[IO[str]]:
             yield file
 
 
-def _all_events(capture: Capture) -> Iterator[tuple[str, Iterator[tuple[str, int]]]]:
+def _all_events(capture: Capture, zero: int) -> Iterator[tuple[str, Iterator[tuple[str, int]]]]:
     if capture.has("instructions"):
-        capture.table("instructions", ("engine", "start_ts", "duration_ns"))  # or a clear refusal
         table = capture.instructions
-        yield "instructions", _spans(table, *_engine_tracks(table), "opcode", _INSTRUCTION_ARGS)
+        yield (
+            "instructions",
+            _spans(table, zero, *_engine_tracks(table), "opcode", _INSTRUCTION_ARGS),
+        )
     if capture.has("dma"):
-        capture.table("dma", ("start_ts", "duration_ns", "transfer_bytes"))
         table = capture.dma
         tracks, of_row = _queue_tracks(table)
-        yield "dma", _spans(table, tracks, of_row, "queue_name", _DMA_ARGS)
-        yield "counters", _bandwidth(table)
+        yield "dma", _spans(table, zero, tracks, of_row, "queue_name", _DMA_ARGS)
+        yield "counters", _bandwidth(table, zero)
     if capture.has("throttle"):
-        capture.table("throttle", _LIMIT)
-        yield "counters", _limits(capture.throttle)
+        yield "counters", _limits(capture.throttle, zero)
 
 
 # Tracks ---------------------------------------------------------------------------------------
@@ -171,13 +180,14 @@ def _cores(table: pa.Table) -> npt.NDArray[np.int64]:
 
 def _spans(
     table: pa.Table,
+    zero: int,
     tracks: Sequence[_Track],
     of_row: npt.NDArray[np.int64],
     name: str,
     args: Sequence[str],
 ) -> Iterator[tuple[str, int]]:
     """Yield complete events in chunks of text, after the names of their tracks."""
-    start, end = _picoseconds(table)
+    start, end = _picoseconds(table, zero)
     lane = np.zeros(len(start), dtype=np.int64)
     thread = np.zeros(len(start), dtype=np.int64)
     process = np.zeros(len(start), dtype=np.int64)
@@ -274,23 +284,45 @@ def _microseconds(ps: npt.NDArray[np.int64]) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    whole, rest = np.divmod(ps, 1_000_000)
+    whole, rest = np.divmod(np.abs(ps), 1_000_000)
+    sign = pc.if_else(pa.array(ps < 0), "-", "")
     fraction = pc.utf8_lpad(pa.array(rest).cast(pa.string()), width=6, padding="0")
-    return pc.binary_join_element_wise(pa.array(whole).cast(pa.string()), fraction, ".")
+    return pc.binary_join_element_wise(
+        sign, pc.binary_join_element_wise(pa.array(whole).cast(pa.string()), fraction, "."), ""
+    )
 
 
-def _picoseconds(table: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _zero_ns(capture: Capture) -> int:
+    """Return the ns that become zero: the first start where ps since 0 would not fit 64 bits.
+
+    Raises ``MissingTableError`` for a table that lacks what is drawn of it.
+    """
+    import pyarrow.compute as pc
+
+    held = [capture.table(name, names) for name, names in _NEEDED.items() if capture.has(name)]
+    times = [
+        value
+        for table in held
+        if "start_ts" in table.column_names
+        for value in pc.min_max(table["start_ts"]).as_py().values()
+        if value is not None
+    ]
+    return min(times) if times and max(map(abs, times)) > LONGEST_NS else 0
+
+
+def _picoseconds(table: pa.Table, zero: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     if {"start_ps", "end_ps"} <= set(table.column_names):
-        return table["start_ps"].to_numpy(), table["end_ps"].to_numpy()
-    start = table["start_ts"].to_numpy() * 1000
+        start, end = (table[name].to_numpy() - zero * 1000 for name in ("start_ps", "end_ps"))
+        return start, end
+    start = (table["start_ts"].to_numpy() - zero) * 1000
     return start, start + table["duration_ns"].to_numpy() * 1000
 
 
 # Counters -------------------------------------------------------------------------------------
 
 
-def _bandwidth(table: pa.Table) -> Iterator[tuple[str, int]]:
-    start, end = _picoseconds(table)
+def _bandwidth(table: pa.Table, zero: int) -> Iterator[tuple[str, int]]:
+    start, end = _picoseconds(table, zero)
     ordered = np.flatnonzero(end >= start)
     if not len(ordered):
         return
@@ -313,23 +345,27 @@ def _bandwidth(table: pa.Table) -> Iterator[tuple[str, int]]:
         yield ",\n".join(events), len(events)
 
 
-def _limits(table: pa.Table) -> Iterator[tuple[str, int]]:
+def _limits(table: pa.Table, zero: int) -> Iterator[tuple[str, int]]:
     core = _cores(table).tolist()
     columns = [table[name].to_pylist() for name in _LIMIT]
     events = []
     for index, (begin, duration, k, n) in enumerate(zip(*columns, strict=True)):
         process = 2 * core[index] + 1
-        events.append(_counter(process, "Tensor limit", "k/n", begin * 1000, k / n if n else 1.0))
+        events.append(
+            _counter(process, "Tensor limit", "k/n", (begin - zero) * 1000, k / n if n else 1.0)
+        )
         following = index + 1
         if following == len(core) or core[following] != core[index]:
-            events.append(_counter(process, "Tensor limit", "k/n", (begin + duration) * 1000, 1.0))
+            events.append(
+                _counter(process, "Tensor limit", "k/n", (begin + duration - zero) * 1000, 1.0)
+            )
     if events:
         yield ",\n".join(events), len(events)
 
 
 def _counter(process: int, name: str, series: str, ps: int, value: float) -> str:
-    whole, rest = divmod(ps, 1_000_000)
+    whole, rest = divmod(abs(ps), 1_000_000)
     return (
-        f'{{"ph":"C","name":"{name}","pid":{process},"ts":{whole}.{rest:06d},'
+        f'{{"ph":"C","name":"{name}","pid":{process},"ts":{"-" * (ps < 0)}{whole}.{rest:06d},'
         f'"args":{{"{series}":{value}}}}}'
     )

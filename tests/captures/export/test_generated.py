@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -68,3 +70,31 @@ def test_timeline_into_a_folder_takes_the_name_of_the_capture(tmp_path: Path) ->
     assert len(events) == sum(written.values())
     limits = [event["args"]["k/n"] for event in events if event["name"] == "Tensor limit"]
     assert limits[:2] == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("zero", [0, -5_000, 1_700_000_000_000_000_000, -(2**62)])
+def test_a_timeline_holds_negative_times_and_times_of_day(tmp_path: Path, zero: int) -> None:
+    starts, durations = [zero, zero + 1, zero + 7_000], [1, 2_500, 0]
+    span = {"start_ts": starts, "duration_ns": durations}
+    tables = {
+        "instructions": pa.table({**span, "engine": ["vector"] * 3}),
+        "dma": pa.table({**span, "transfer_bytes": [4096] * 3}),
+        "throttle": pa.table(
+            {"timestamp": starts, "duration": durations, "k": [4] * 3, "n": [8] * 3}
+        ),
+    }
+    capture = Capture(
+        path=tmp_path / "k",
+        format="none",
+        sources={name: (lambda _, held=held: held) for name, held in tables.items()},
+    )
+    write_capture(capture, tmp_path / "out.json", "perfetto")
+    written = json.loads((tmp_path / "out.json").read_text(), parse_float=Decimal)
+    shift = Decimal(int(written["otherData"].get("zero_ns", 0)))
+    assert bool(shift) == (abs(zero) > 2**53)
+    for process in (1, 2):
+        drawn = [e for e in written["traceEvents"] if e["ph"] == "X" and e["pid"] == process]
+        assert [e["ts"] * 1000 + shift for e in drawn] == starts
+        assert [e["dur"] * 1000 for e in drawn] == durations
+    limits = [e["ts"] * 1000 + shift for e in written["traceEvents"] if "limit" in e["name"]]
+    assert limits == [*starts, starts[-1]]
