@@ -6,11 +6,11 @@ import gzip
 import tempfile
 import zlib
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import IO, BinaryIO, Final, cast
 
 from roofline.errors import CaptureError
 
-__all__ = ["open_plain"]
+__all__ = ["open_plain", "open_regular"]
 
 _CHUNK: Final = 1 << 20
 _IN_MEMORY: Final = 64 << 20
@@ -18,6 +18,18 @@ _GZIP: Final = b"\x1f\x8b"
 _BOMB_BYTES: Final = 256 << 20
 _BOMB_RATIO: Final = 400
 """A profile compresses 10 to 40 times; one byte repeated, 1000 times."""
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file for reading; anything that one can wait for or never ends is refused.
+
+    Raises ``CaptureError`` for what is absent, a pipe, a device or a folder.
+    """
+    if not path.exists():
+        raise CaptureError(f"{path}: no such file or directory")
+    if not path.is_file():
+        raise CaptureError(f"{path}: not a regular file")
+    return path.open("rb")
 
 
 def open_plain(path: Path) -> IO[bytes]:
@@ -28,7 +40,7 @@ def open_plain(path: Path) -> IO[bytes]:
     ``CaptureError`` for a damaged or truncated gzip stream, gzip inside gzip, and a stream that
     grows as no capture does.
     """
-    file = path.open("rb")
+    file = open_regular(path)
     if file.read(2) != _GZIP:
         file.seek(0)
         return file

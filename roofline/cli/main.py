@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Final
+from typing import Final, NoReturn
 
 import click
 
@@ -69,6 +69,9 @@ def main(args: list[str] | None = None) -> None:
         if isinstance(stream, TextIOWrapper):
             # names may hold what the encoding of the terminal does not
             stream.reconfigure(errors=_ESCAPED)
+    words = sys.argv[1:] if args is None else args
+    if "" in words:
+        _fail(f"argument {words.index('') + 1} is empty: a shell variable that is not set?", 2)
     if os.environ.get("ROOFLINE_TRACEBACK"):
         cli(args)
     try:
@@ -93,12 +96,20 @@ def main(args: list[str] | None = None) -> None:
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         _fail(f"{name}{error.strerror or error}", 2)
+    except ValueError as error:
+        if "int_max_str_digits" in str(error):
+            _fail("a number of thousands of digits: no size, count or time is so large", 2)
+        _fail_inside(error)
     except Exception as error:  # the last line of defence: no traceback reaches a user
-        _fail(
-            f"internal error: {type(error).__name__}: {error} "
-            "(set ROOFLINE_TRACEBACK=1 and run again for a traceback to report)",
-            3,
-        )
+        _fail_inside(error)
+
+
+def _fail_inside(error: Exception) -> NoReturn:
+    _fail(
+        f"internal error: {type(error).__name__}: {error} "
+        "(set ROOFLINE_TRACEBACK=1 and run again for a traceback to report)",
+        3,
+    )
 
 
 @contextmanager
@@ -118,7 +129,7 @@ def _terminated_as_by_hand() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _fail(message: str, code: int) -> None:
+def _fail(message: str, code: int) -> NoReturn:
     line = " ".join(str(message).split())
     if len(line) > _LONGEST_LINE:
         line = f"{line[: _LONGEST_LINE // 2]} ... {line[-_LONGEST_LINE // 2 :]}"

@@ -118,7 +118,14 @@ def _written(
         ) from error
     gathered: Any = distributed.as_completed
     connect: Any = distributed.Client
-    with connect(scheduler) as client:
+    try:
+        joined = connect(scheduler)
+    except (ValueError, TypeError, OSError) as error:
+        said = " ".join(str(error).split())
+        raise QueryError(
+            f"scheduler {scheduler!r}: {said}; allowed: an address as tcp://host:8786"
+        ) from error
+    with joined as client:
         plan_there = client.scatter(ready, broadcast=True)
         waiting = {
             client.submit(_write, plan_there, str(path), blocks[number], pure=False): number

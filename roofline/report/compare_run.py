@@ -133,7 +133,7 @@ def save_baseline(paths: Sequence[str], output: Path, *, options: Options | None
     """Write what ``paths`` hold as a baseline file, and return it; repeats become samples."""
     run = observe_joined(paths, options or Options(), label=output.stem)
     text = baseline_json(run)
-    write_file(output, lambda path: path.write_text(text, encoding="utf-8", newline="\n"))
+    write_file(output, lambda path: path.write_text(text, "utf-8", "backslashreplace", "\n"))
     return run
 
 
@@ -175,7 +175,11 @@ def write_compared(compared: Compared, output: Path) -> tuple[Path, ...]:
     }
     if suffix in texts:
         text = texts[suffix]()
-        return (write_file(output, lambda path: path.write_text(text, "utf-8", newline="\n")),)
+        return (
+            write_file(
+                output, lambda path: path.write_text(text, "utf-8", "backslashreplace", "\n")
+            ),
+        )
     if suffix:
         return (_write_plane(compared, output),)
     return write_folder(output, lambda folder: _fill(compared, folder))
@@ -211,4 +215,4 @@ def _fill(compared: Compared, folder: Path) -> None:
         **{f"{figure.key}.csv": figure_csv(figure) for figure in figures},
     }
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+        (folder / name).write_text(text, "utf-8", "backslashreplace", "\n")

@@ -76,7 +76,7 @@ def write_study_report(result: StudyResult, folder: Path) -> tuple[Path, ...]:
             **{f"{figure.key}.csv": figure_csv(figure) for figure in figures},
         }
         for name, text in texts.items():
-            (scratch / name).write_text(text, encoding="utf-8", newline="\n")
+            (scratch / name).write_text(text, "utf-8", "backslashreplace", "\n")
 
     return write_folder(folder, fill)
 

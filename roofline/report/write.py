@@ -22,7 +22,7 @@ def _show_controls_of(path: Path) -> None:
     text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
     shown = show_controls(text)
     if shown != text:
-        path.write_text(shown, encoding="utf-8", newline="")
+        path.write_text(shown, "utf-8", "backslashreplace", "")
 
 
 def write_folder(folder: Path, fill: Callable[[Path], None]) -> tuple[Path, ...]:

@@ -19,6 +19,7 @@ from roofline.cli.main import main
 from roofline.cli.terminal import echo, echo_json
 from roofline.errors import QueryError
 from roofline.model.cases import read_cases
+from tests.captures.ntff.test_hostile import sample
 
 
 @pytest.fixture
@@ -194,3 +195,18 @@ def test_too_little_memory_and_a_signal_to_end_are_no_internal_errors(
     )
     assert run("info", "x.ntff")[0] == 143
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_an_empty_argument_and_a_number_of_any_length_are_refused(run) -> None:
+    for words in (["compare", "a.ntff", ""], ["report", ""], ["engines", "x", "--where", ""]):
+        code, _, err = run(*words)
+        assert (code, "is empty" in err) == (2, True)
+    code, _, err = run("sweep", "rmsnorm", "--rows", "9" * 5000, "--cols", "4")
+    assert (code, "thousands of digits" in err) == (2, True)
+
+
+def test_a_program_that_is_a_pipe_is_not_waited_for(run, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.neff")
+    (tmp_path / "k.ntff").write_bytes(sample(6))
+    code, _, err = run("engines", tmp_path / "k.ntff", "--neff", tmp_path / "pipe.neff")
+    assert (code, "not a regular file" in err) == (2, True)

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from roofline.captures.chrome_trace.fields import Document
+from roofline.captures.plainfile import open_regular
 from roofline.errors import CaptureError
 
 __all__ = ["decode_array", "decode_events", "read_document", "read_whole"]
@@ -74,7 +75,7 @@ def read_document(path: Path) -> Document | None:
 
 def _chunks(path: Path) -> Iterator[bytes]:
     """Yield the bytes of a plain or gzip file, without a byte-order mark."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         first = file.read(max(BLOCK_BYTES, len(_BOM)))
         if first[:2] != _GZIP:
             yield first.removeprefix(_BOM)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from roofline.captures.capture import Capture
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["metadata_row"]
 
 _SCHEMA_VERSION: Final = "7.4.0"
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 _CONSTANTS: Final = {
     "dma_ddr_bandwidth": ("dma.vendor.bandwidth_bytes_per_s", 1.0),
@@ -49,7 +52,7 @@ def metadata_row(capture: Capture, version: str) -> dict[str, Any]:
         "collectives_version": versions.get("collectives"),
         "compiler_version": versions.get("compiler"),
         "explorer_version": f"roofline {version}",
-        "profile_name": held.get("profile_name") or capture.path.name,
+        "profile_name": held.get("profile_name") or _text(capture.path.name),
         "is_simulation": False,
         "ticks_per_nanosec": 1000,
         **_span(capture),
@@ -65,6 +68,11 @@ def metadata_row(capture: Capture, version: str) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value is not None}
 
 
+def _text(name: str) -> str:
+    """Return a file name as text that every format holds, whatever its bytes are."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def _span(capture: Capture) -> dict[str, Any]:
     total = capture.summary.get("total_time")
     if total is None:
@@ -73,9 +81,9 @@ def _span(capture: Capture) -> dict[str, Any]:
     return {
         "first_hw_timestamp": 0,
         "last_hw_timestamp": last,
-        "first_ts": "1970-01-01T00:00:00Z",
-        "last_ts": f"1970-01-01T00:{last // 60_000_000_000:02d}:"
-        f"{last // 1_000_000_000 % 60:02d}.{last % 1_000_000_000:09d}Z",
+        "first_ts": f"{_EPOCH:%Y-%m-%dT%H:%M:%SZ}",
+        "last_ts": f"{_EPOCH + timedelta(seconds=last // 10**9):%Y-%m-%dT%H:%M:%S}"
+        f".{last % 10**9:09d}Z",
     }
 
 

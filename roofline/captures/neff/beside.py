@@ -11,6 +11,7 @@ from typing import Final
 
 from roofline.captures.capture import Capture, Issue, Overview
 from roofline.captures.neff.container import HEADER_BYTES, read_header
+from roofline.captures.plainfile import open_regular
 from roofline.errors import CaptureError
 
 __all__ = ["attach_beside", "neffs_beside"]
@@ -43,7 +44,7 @@ def _uuid(path: Path) -> bytes:
 
 @lru_cache(maxsize=_MOST * 8)
 def _uuid_of(path: Path, changed: int, size: int) -> bytes:  # noqa: ARG001 - part of the key
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return read_header(file.read(HEADER_BYTES), path).uuid
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from roofline.captures.plainfile import open_regular
 from roofline.errors import CaptureError
 
 __all__ = ["HEADER_BYTES", "Header", "is_neff", "read_header", "read_members"]
@@ -98,7 +99,7 @@ def read_members(path: Path, header: Header) -> Mapping[str, bytes]:
 
     Raises ``CaptureError`` for damaged archives, hostile names and sizes beyond the limits.
     """
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         file.seek(0, 2)
         held = file.tell() - header.header_size
         if held < header.data_size:

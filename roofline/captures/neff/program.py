@@ -21,6 +21,7 @@ from roofline.captures.neff.container import (
     read_members,
 )
 from roofline.captures.neff.debug import DebugFile, read_debug
+from roofline.captures.plainfile import open_regular
 from roofline.errors import CaptureError
 
 __all__ = ["ENGINE_KEYS", "WORD_BYTES", "Neff", "Subgraph", "Variable", "open_neff"]
@@ -239,7 +240,7 @@ class Subgraph:
 
 def open_neff(path: Path) -> Neff:
     """Open a NEFF. Raises ``CaptureError`` for anything that is not a whole, harmless one."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         head = file.read(HEADER_BYTES)
     header = read_header(head, path)
     return Neff(path=path, header=header, members=read_members(path, header))

@@ -58,6 +58,10 @@ def chunks(
     for first in range(0, section.records, size):
         count = min(size, section.records - first)
         start = section.offset + first * RECORD_BYTES
+        if mapped is not None and mapped.size() < start + count * RECORD_BYTES:
+            raise CaptureError(
+                "the file shrank while it was read", offset=start, section=section.name
+            )
         try:
             yield np.frombuffer(buffer, RECORD, count, start)
         except ValueError as error:  # the file shrank since its header was read

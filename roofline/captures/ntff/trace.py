@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,7 @@ from roofline.captures.ntff.records import (
     kind_of,
     to_ps,
 )
+from roofline.captures.plainfile import open_regular
 from roofline.errors import CaptureError
 
 __all__ = ["DMA", "EVENTS", "INSTRUCTIONS", "THROTTLE", "Trace", "open_trace"]
@@ -31,6 +33,7 @@ DMA: Final = 4
 THROTTLE: Final = 5
 """Kinds of sections."""
 
+_READ_WHOLE_BYTES: Final = 64 << 20
 _GZIP: Final = b"\x1f\x8b"
 _NOTIFY: Final = 0xA6
 _HINT_START: Final = 2
@@ -176,16 +179,19 @@ class Trace:
 
 
 def open_trace(path: Path, compat: str | None = None) -> Trace:
-    """Map an NTFF file and parse its header."""
-    with path.open("rb") as file:
-        try:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except ValueError as error:
-            raise CaptureError(
-                f"{path}: the file is empty", offset=0, section="prologue"
-            ) from error
-    buffer = memoryview(mapped)
-    if mapped[:2] == _GZIP:
+    """Open an NTFF file and parse its header: read whole if it is small, else mapped.
+
+    A mapped file that shrinks ends the process when a lost page is touched, which nothing in
+    Python can catch. Small files are safe; of others the size is looked at before each chunk.
+    """
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if not size:
+            raise CaptureError(f"{path}: the file is empty", offset=0, section="prologue")
+        whole = size <= _READ_WHOLE_BYTES
+        held = file.read() if whole else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    buffer = memoryview(held)
+    if held[:2] == _GZIP:
         raise CaptureError(
             f"{path}: the trace is compressed; gunzip it first, a raw trace is read in place",
             offset=0,

@@ -73,7 +73,8 @@ def main(trace: Path, cuts: int, flips: int) -> None:
                 decode(path)
                 outcomes["decoded"] += 1
             except CaptureError as error:
-                located = error.section is not None and error.offset is not None
+                placed = error.offset is not None or "column" in error.reason
+                located = error.section is not None and placed
                 outcomes["refused" if located or not copy else f"no place: {error}"] += 1
             except Exception as error:
                 outcomes[f"{type(error).__name__}: {error}"] += 1

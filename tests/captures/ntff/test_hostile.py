@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -141,3 +142,18 @@ def test_refused_with_its_place(extra: bytes, what: str, tmp_path: Path) -> None
 
 def test_example_of_the_documentation_is_this_sample(root: Path) -> None:
     assert (root / "docs/examples/kernel.ntff").read_bytes() == sample(6)
+
+
+def test_a_trace_that_shrinks_while_it_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "kernel.ntff"
+    path.write_bytes(sample(6))
+    whole = open_capture(path).table("instructions")
+    small = open_capture(path)
+    monkeypatch.setattr("roofline.captures.ntff.trace._READ_WHOLE_BYTES", 0)
+    mapped = open_capture(path)
+    os.truncate(path, path.stat().st_size // 2)
+    assert small.table("instructions") == whole  # read whole: nothing of it can be lost
+    with pytest.raises(CaptureError, match="the file shrank while it was read"):
+        mapped.table("instructions")
