@@ -7,7 +7,6 @@ implementation alternate between the fit and the check, and errors are reported 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from roofline.model.rates import STREAMING, rates_for, width_of
 from roofline.model.terms import times
 from roofline.quantity import Quantity
 from roofline.textfile import read_text
+from roofline.wholefile import replace_file
 
 __all__ = ["Calibration", "calibrate", "section", "split", "with_calibration", "write_section"]
 
@@ -279,11 +279,7 @@ def write_section(path: str | Path, text: str, *, out: str | Path | None = None)
     head = old.split(_MARK, 1)[0].rstrip("\n")
     if "\n[calibrated" in head:
         raise HardwareModelError(f"{source}: calibrated tables outside the written section")
-    aside = target.with_name(f".{target.name}.{os.getpid()}.toml")
-    aside.write_text(f"{head}\n\n{text}", encoding="utf-8")
-    try:
+    with replace_file(target) as aside:
+        aside.write_text(f"{head}\n\n{text}", encoding="utf-8")
         load_hardware(aside)
-        aside.replace(target)
-    finally:
-        aside.unlink(missing_ok=True)
     return target

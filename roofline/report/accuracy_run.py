@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv as csv_module
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from roofline.model.calibrate import calibrate, section, write_section
 from roofline.model.cases import read_cases
 from roofline.model.validate import Validation, leave_one_out, validate
 from roofline.report.accuracy import accuracy_data, accuracy_markdown, accuracy_text
+from roofline.wholefile import replace_file
 
 __all__ = ["Result", "run_calibration", "run_validation"]
 
@@ -105,14 +105,15 @@ def run_calibration(
 
 
 def _write(path: Path, text: str) -> None:
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(path)
+    with replace_file(path) as aside:
+        aside.write_text(text, "utf-8", "backslashreplace")
 
 
 def _write_rows(path: Path, validation: Validation) -> None:
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    with aside.open("w", newline="", encoding="utf-8") as file:
+    with (
+        replace_file(path) as aside,
+        aside.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file,
+    ):
         writer = csv_module.writer(file, lineterminator="\n")
         writer.writerow(_COLUMNS)
         for row in validation.rows:
@@ -131,4 +132,3 @@ def _write_rows(path: Path, validation: Validation) -> None:
                     row.problem or row.reason or (found and "; ".join(found.notes)) or "",
                 ]
             )
-    aside.replace(path)

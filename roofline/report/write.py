@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Final
 
 from roofline.errors import QueryError
 from roofline.textfile import show_controls
+from roofline.wholefile import replace_file
 
 __all__ = ["write_file", "write_folder"]
 
@@ -55,15 +55,8 @@ def write_folder(folder: Path, fill: Callable[[Path], None]) -> tuple[Path, ...]
 def write_file(path: Path, fill: Callable[[Path], object]) -> Path:
     """Call ``fill`` with a temporary path of the same suffix, then rename it to ``path``.
 
-    When ``fill`` fails nothing is left behind. Raises ``QueryError`` when ``path`` is a folder.
+    When ``fill`` fails nothing is left behind. Raises ``QueryError``; see ``replace_file``.
     """
-    if path.is_dir():
-        raise QueryError(f"{path}: is a folder; a file is written here")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-    try:
+    with replace_file(path) as scratch:
         fill(scratch)
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
     return path

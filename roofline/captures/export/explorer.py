@@ -16,9 +16,10 @@ import numpy as np
 from roofline import __version__, intervals
 from roofline.captures.capture import Capture
 from roofline.captures.explorer_schema import TABLE_NAMES, vendor_schema
-from roofline.captures.export.files import replace_file
 from roofline.captures.export.metadata_row import metadata_row
+from roofline.captures.export.neff_row import neff_row
 from roofline.engines import ENGINES, VENDOR_NAMES
+from roofline.wholefile import replace_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,6 +58,7 @@ def write_explorer(capture: Capture, folder: Path) -> dict[str, int]:
     }
     makers["Summary"] = lambda: _one_row(capture.summary)
     makers["Metadata"] = lambda: _one_row(metadata_row(capture, __version__))
+    makers["NeffHeader"] = lambda: _one_row(neff_row(capture))
     if capture.has("instructions"):
         makers["OpcodeSummary"] = lambda: _opcode_summary(capture)
     makers["Warning"] = lambda: _warnings(capture)
@@ -289,6 +291,7 @@ _DESCRIPTIONS: Final = {
     "TensorInfo": "tensors of the program",
     "Summary": "one row of summary metrics",
     "Metadata": "one row of versions, instance and hardware constants",
+    "NeffHeader": "one row of the program's header",
     "OpcodeSummary": "counts and times of each engine and opcode",
     "Warning": "what is missing, lost, repaired or estimated",
 }

@@ -20,11 +20,11 @@ import numpy.typing as npt
 
 from roofline import intervals
 from roofline.captures.capture import Capture
-from roofline.captures.export.files import replace_file
 from roofline.captures.export.lanes import lanes
 from roofline.captures.plausible import LONGEST_NS
 from roofline.engines import ENGINES, VENDOR_NAMES
 from roofline.errors import MissingTableError
+from roofline.wholefile import replace_file
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -61,9 +61,11 @@ def save(
     """Save what PATHS hold. Several times of one kernel and shape are repeats."""
     from roofline.report.compare_run import save_baseline
     from roofline.study.observe import Options
+    from roofline.wholefile import refuse_inputs
 
     if output.suffix != ".json":
         raise click.UsageError(f"-o {output}: a baseline is a .json file")
+    refuse_inputs([output], paths)
     run = save_baseline(
         paths,
         output,

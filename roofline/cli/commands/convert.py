@@ -51,7 +51,9 @@ def command(
       roofline convert kernel.ntff --format perfetto -o kernel.json.gz
     """
     from roofline.captures.export.targets import write_capture
+    from roofline.wholefile import refuse_inputs
 
+    refuse_inputs([output], [path])
     capture = open_path(path, **opening)
     written = write_capture(capture, output, kind)
     if as_json:

@@ -72,7 +72,9 @@ def command(
       roofline validate times.csv --by op
     """
     from roofline.report.accuracy_run import run_calibration, run_validation
+    from roofline.wholefile import refuse_inputs
 
+    refuse_inputs([out], [csv])
     if refit:
         echo(run_calibration(csv, hardware=hardware, lnc=lnc, out=out, carry=carry))
         return

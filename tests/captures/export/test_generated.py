@@ -11,12 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from roofline.captures.capture import Capture
-from roofline.captures.explorer_schema import vendor_schema
+from roofline.captures.explorer_schema import TABLE_NAMES, vendor_schema
 from roofline.captures.export.metadata_row import metadata_row
 from roofline.captures.export.targets import write_capture
 from roofline.captures.registry import open_capture
 from roofline.errors import CaptureError, MissingTableError
+from tests.captures.explorer_folder import tables as explorer_tables
 from tests.captures.ntff.test_hostile import sample
+from tests.captures.vendor_json import profile, write_json
 
 
 def trace(folder: Path, compat: str | None = None) -> Capture:
@@ -98,3 +100,43 @@ def test_a_timeline_holds_negative_times_and_times_of_day(tmp_path: Path, zero: 
         assert [e["dur"] * 1000 for e in drawn] == durations
     limits = [e["ts"] * 1000 + shift for e in written["traceEvents"] if "limit" in e["name"]]
     assert limits == [*starts, starts[-1]]
+
+
+NOT_HELD = {"core_numbers", "constants", "instance_id", "neff_header", "summary_absent", "versions",
+            "ntff_version", "total_time_ps"}  # fmt: skip
+"""Metadata for which the vendor's tables have no column, or another form."""
+
+
+def generated(folder: Path, kind: str) -> Path:
+    if kind == "trace":
+        (folder / "kernel.ntff").write_bytes(sample(6))
+        return folder / "kernel.ntff"
+    if kind == "old trace":
+        (folder / "kernel.ntff").write_bytes(sample(5))
+        return folder / "kernel.ntff"
+    if kind == "profile":
+        document = profile(rows=30)
+        document["neff_header"][0]["uuid"] = "0f" * 16
+        return write_json(folder, document)
+    (folder / "tables").mkdir()
+    for name, table in explorer_tables().items():
+        pq.write_table(table, folder / f"tables/{name}.parquet")
+    return folder / "tables"
+
+
+@pytest.mark.parametrize("kind", ["trace", "old trace", "profile", "tables"])
+def test_what_is_converted_reads_back_the_same(tmp_path: Path, kind: str) -> None:
+    capture = open_capture(generated(tmp_path, kind))
+    write_capture(capture, tmp_path / "out", "parquet")
+    back = open_capture(tmp_path / "out")
+    compared = 0
+    for name in set(capture.sources) & set(TABLE_NAMES):
+        for column, held in zip(
+            capture.table(name).column_names, capture.table(name).columns, strict=True
+        ):
+            assert back.table(name)[column].to_pylist() == held.to_pylist(), (name, column)
+            compared += 1
+    assert compared > 10
+    assert dict(back.summary) == dict(capture.summary)
+    for name in capture.metadata.keys() - NOT_HELD:
+        assert back.metadata.get(name) == capture.metadata[name], name

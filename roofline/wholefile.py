@@ -1,0 +1,42 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from roofline.errors import QueryError
+
+__all__ = ["refuse_inputs", "replace_file"]
+
+
+@contextmanager
+def replace_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``path``, of its suffix, that takes its place in the end.
+
+    When the block fails nothing is left behind, and what was there stays. A link keeps pointing to
+    its file, which is replaced. Raises ``QueryError`` for what a file must not take the place of:
+    a folder, a device, a pipe.
+    """
+    path = path.resolve()
+    if path.is_dir():
+        raise QueryError(f"{path}: is a folder; a file is written here")
+    if path.exists() and not path.is_file():
+        raise QueryError(f"{path}: is a device or a pipe; a file is written here")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def refuse_inputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path]) -> None:
+    """Raise ``QueryError`` for an output that is one of the inputs, however they are spelled."""
+    read = {Path(path).resolve() for path in inputs}
+    for path in outputs:
+        if path is not None and path.resolve() in read and not path.is_dir():
+            raise QueryError(f"{path}: is read here and would be overwritten; name another output")
