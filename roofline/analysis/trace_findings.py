@@ -17,6 +17,7 @@ from roofline.analysis.launch_links import ids, link_by_id
 from roofline.captures.chrome_trace.operands import parse_operands
 from roofline.dtypes import DTYPES
 from roofline.intervals import Int64Array, merge
+from roofline.units import format_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -308,7 +309,7 @@ def _overlap(trace: Trace) -> Iterable[Finding]:
         yield Finding(
             id="overlapping-durations",
             what="launches overlap in time: their summed durations count some time twice",
-            evidence=f"sum {total} ns, union {union} ns",
+            evidence=f"sum {format_time(total * _NS)}, union {format_time(union * _NS)}",
             remedy="use the union, which every total here is",
         )
 
@@ -327,7 +328,8 @@ def _host_share(trace: Trace) -> Iterable[Finding]:
         yield Finding(
             id="launch-bound",
             what="the dispatch windows are mostly not device time",
-            evidence=f"{device} ns of {window} ns in {int(both.sum())} windows on the device "
+            evidence=f"{format_time(device * _NS)} of {format_time(window * _NS)} in "
+            f"{int(both.sum())} windows on the device "
             f"({device / window:.1%})",
             remedy="fewer launches: fuse, compile, or put the operator into its neighbours' graph",
             at_stake_s=(window - device) * _NS,

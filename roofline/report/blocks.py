@@ -9,10 +9,11 @@ __all__ = ["Block", "Bullets", "Entries", "Entry", "FigureBlock", "Heading", "Pa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """A section title; ``level`` 1 is the report's own."""
+    """A section title; ``level`` 1 is the report's own. ``short`` is its name in a list."""
 
     text: str
     level: int = 2
+    short: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -109,7 +109,9 @@ def _sections(blocks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             while name in used:
                 name, number = f"{base}-{number}", number + 1
             used.add(name)
-            sections.append({"id": name, "title": block["text"], "blocks": []})
+            sections.append(
+                {"id": name, "title": block["text"], "short": block["short"], "blocks": []}
+            )
         else:
             sections[-1]["blocks"].append(block)
     return [one for one in sections if one["blocks"]]
@@ -132,7 +134,8 @@ def _plain(block: Block, panels: Mapping[str, Panel]) -> dict[str, Any] | None:
     kind = type(block).__name__
     match block:
         case Heading():
-            return {"kind": kind, "text": block.text, "level": block.level}
+            short = block.short or block.text
+            return {"kind": kind, "text": block.text, "level": block.level, "short": short}
         case Paragraph():
             return {"kind": kind, "text": block.text}
         case Bullets():

@@ -11,6 +11,7 @@ from roofline.report.hardware_card import hardware_card
 from roofline.report.study_context import onset, other_hardware, provenance
 from roofline.report.study_findings import findings, top_findings
 from roofline.report.study_quality import data_quality
+from roofline.report.study_rows import row_name
 from roofline.report.study_untimed import untimed_blocks
 from roofline.report.study_verdicts import verdicts
 from roofline.report.study_work import operators, sides, work
@@ -115,13 +116,13 @@ def _same(result: StudyResult) -> str:
 
 
 def _time(result: StudyResult) -> Iterator[Block]:
-    yield Heading(text="Where the time goes")
+    yield Heading(text="Where the time goes", short="Time")
     rows = shown_rows(result.rows)
     yield Table(
         columns=("variant", "rung", "time", "what", "known as"),
         rows=tuple(
             (
-                row.measurement.key if len(result.study.configs) == 1 else row.key,
+                row_name(row, result),
                 rung.label,
                 format_time(rung.value_s)
                 if rung.low_s == rung.high_s
@@ -152,9 +153,8 @@ def _time(result: StudyResult) -> Iterator[Block]:
 def _grouped(said: Sequence[tuple[Row, str]], result: StudyResult) -> Iterator[str]:
     """Join rows of which the same is said."""
     rows: dict[str, list[str]] = {}
-    single = len(result.study.configs) == 1
     for row, text in said:
-        rows.setdefault(text, []).append(row.measurement.key if single else row.key)
+        rows.setdefault(text, []).append(row_name(row, result))
     for text, names in rows.items():
         every = len(names) > _NAMED and len(names) == len(shown_rows(result.rows))
         yield f"{f'All {len(names)}' if every else '; '.join(names)}: {text}"

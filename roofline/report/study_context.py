@@ -21,7 +21,7 @@ def onset(result: StudyResult) -> Iterator[Block]:
     curve = fit_times(result.rows)
     if not result.onset or not (host or curve):
         return
-    yield Heading(text="From which size on fixed time is no longer the limit")
+    yield Heading(text="From which size on fixed time is no longer the limit", short="Fixed time")
     yield Paragraph(
         text="Half of the time is fixed at these numbers of elements (rows x columns). The range "
         "runs from the smallest published fixed time at the slow pace (one engine alone at 1x, or "
@@ -80,7 +80,7 @@ def other_hardware(result: StudyResult) -> Iterator[Block]:
     """Yield the verdicts on the other hardware candidates."""
     if not result.others:
         return
-    yield Heading(text="Other hardware candidates")
+    yield Heading(text="Other hardware candidates", short="Other hardware")
     yield Table(
         columns=("hardware", "variant", "verdict", "of lower bound", "side"),
         rows=tuple(
@@ -101,7 +101,7 @@ def other_hardware(result: StudyResult) -> Iterator[Block]:
 def provenance(result: StudyResult) -> Iterator[Block]:
     """Yield where the figures come from and what was assumed."""
     study = result.study
-    yield Heading(text="Sources and assumptions")
+    yield Heading(text="Sources and assumptions", short="Sources")
     cpu = [
         f"{one.key}: {format_time(one.cpu_s)} of CPU time for dispatch"
         for one in study.measurements

@@ -8,6 +8,7 @@ from typing import Final
 from roofline.analysis.finding import Finding
 from roofline.report.alike import among, joined, merged
 from roofline.report.blocks import Block, Bullets, Entries, Entry, Heading, Table
+from roofline.report.study_rows import noun
 from roofline.study.evaluate import StudyResult
 from roofline.units import format_time
 
@@ -29,7 +30,7 @@ def top_findings(result: StudyResult) -> Iterator[Block]:
     groups = _groups(result)
     if groups:
         more = len(groups) - _TOP
-        yield Heading(text="Largest findings", level=3)
+        yield Heading(text="Largest findings, by time at stake", level=3)
         yield Bullets(
             items=(
                 *(f"{_stake(group[0])}: {_title(group, result)}" for group in groups[:_TOP]),
@@ -47,9 +48,9 @@ def _groups(result: StudyResult) -> list[list[Finding]]:
 def _entry(group: Sequence[Finding], result: StudyResult) -> Entry:
     first = group[0]
     sure = list(dict.fromkeys(one.confidence for one in group))
-    about = f" in {first.subject}" if len(group) > 1 and first.subject else ""
+    about = f"in {first.subject}: " if len(group) > 1 and first.subject else ""
     lines = (
-        (f"evidence{about}", first.evidence),
+        ("evidence", f"{about}{first.evidence}"),
         ("at stake", f"{_stakes(group)}; confidence {' or '.join(sure)}"),
         ("try", first.remedy),
     )
@@ -71,9 +72,8 @@ def _where(group: Sequence[Finding], result: StudyResult) -> str:
     if len(names) <= 2:
         return joined(names)
     if result.kind != "capture":
-        noun = "operators" if result.kind == "trace" else "variants"
-        return joined(names) if len(names) <= _NAMED else f"{len(names)} {noun}"
-    held = len({row.variant.name for row in result.rows})
+        return joined(names) if len(names) <= _NAMED else f"{len(names)} {noun(result)}"
+    held = len(result.captures)
     return f"all {held} captures" if len(names) == held else f"{len(names)} of {held} captures"
 
 

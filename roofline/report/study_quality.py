@@ -9,6 +9,7 @@ from roofline.captures.capture import Capture, Issue
 from roofline.clocks import CLOCK_LABELS, CLOCKS
 from roofline.report.alike import among, joined, merged
 from roofline.report.blocks import Block, Heading, Paragraph, Table
+from roofline.report.study_rows import noun
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
 
@@ -62,9 +63,10 @@ def _how(row: Row, result: StudyResult) -> tuple[str, ...]:
 
 def _of(rows: Sequence[Row], result: StudyResult) -> str:
     names = list(dict.fromkeys(row.measurement.key for row in rows))
-    if len(names) > _NAMED and len(rows) == len(result.rows):
-        return f"all {len(names)}"
-    return ", ".join(names)
+    if len(names) <= _NAMED:
+        return ", ".join(names)
+    every = "all " if len(rows) == len(result.rows) else ""
+    return f"{every}{len(names)} {noun(result)}"
 
 
 def _issues(result: StudyResult) -> Iterator[Block]:

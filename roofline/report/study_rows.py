@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from roofline.plots.describe import shown_rows
+from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
 from roofline.units import format_percent
 
-__all__ = ["distinct_rows", "percent", "some_rows"]
+__all__ = ["distinct_rows", "noun", "percent", "row_name", "some_rows"]
 
 _MOST_ROWS = 16  # of a table in the text; points.csv holds every one
 
@@ -21,6 +22,20 @@ def distinct_rows(rows: Sequence[Row]) -> list[Row]:
 def some_rows(rows: Sequence[Row]) -> Sequence[Row]:
     """Return the rows a table of the text shows."""
     return rows if len(rows) <= _MOST_ROWS else shown_rows(rows, most=_MOST_ROWS)
+
+
+def noun(result: StudyResult) -> str:
+    """Return what the rows of a result are; a trace beside captures has a row an operator."""
+    if result.kind == "capture":
+        return "captures" if len(result.rows) == len(result.captures) else "rows"
+    return "operators" if result.kind == "trace" else "variants"
+
+
+def row_name(row: Row, result: StudyResult) -> str:
+    """Return what tells a row from the others of its result: the config only where it does."""
+    if result.kind == "capture" or len(result.study.configs) == 1:
+        return row.measurement.key
+    return row.key
 
 
 def percent(share: float | None) -> str:

@@ -9,7 +9,7 @@ from roofline.clocks import CLOCK_LABELS, CLOCKS
 from roofline.engines import resource_title
 from roofline.report.alike import among, joined, merged
 from roofline.report.blocks import Block, Bullets, Heading, Table
-from roofline.report.study_rows import percent, some_rows
+from roofline.report.study_rows import noun, percent, row_name, some_rows
 from roofline.report.study_table import verdict_grid
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
@@ -44,13 +44,11 @@ def _names(group: Sequence[Row], result: StudyResult) -> str:
     keys = list(dict.fromkeys(row.measurement.key for row in group))
     configs = list(dict.fromkeys(row.measurement.config.key for row in group))
     if len(group) > _NAMED and len(group) == len(result.rows):
-        return f"All {len(group)} {'captures' if _captures(result) else 'times'}"
+        return f"All {len(group)} {'captures' if noun(result) == 'captures' else 'times'}"
     if len(keys) > _NAMED:
-        noun = "captures" if _captures(result) else "variants"
-        return f"{len(keys)} {noun}, {', '.join(keys[: _NAMED - 1])} and more"
-    if len(configs) == 1 or len(keys) == len(group):
-        shown = f" ({', '.join(filter(None, configs))})" if any(configs) else ""
-        return joined(keys) + (shown if len(configs) <= _NAMED else "")
+        return f"{len(keys)} {noun(result)}, {', '.join(keys[: _NAMED - 1])} and more"
+    if len(configs) == 1 or result.kind == "capture":
+        return joined(keys) + (f" ({configs[0]})" if len(configs) == 1 and configs[0] else "")
     return ", ".join(f"{key} ({_sizes(key, group, result)})" for key in keys)
 
 
@@ -86,10 +84,9 @@ def _table(rows: Sequence[Row], result: StudyResult) -> Table:
     """Return a row a time. Clock and stability have a column only where they differ."""
     clocks = list(dict.fromkeys(map(_clock, rows)))
     firm = all(row.verdict.stable for row in rows)
-    single = len(result.study.configs) == 1 or result.kind == "capture"
     columns = {
         "capture" if result.kind == "capture" else "variant": [
-            row.measurement.key if single else row.key for row in rows
+            row_name(row, result) for row in rows
         ],
         "time": [format_time(row.time_s) for row in rows],
         "clock": list(map(_clock, rows)),
@@ -138,16 +135,14 @@ def _figure(row: Row) -> str:
     verdict = row.verdict
     if verdict.utilization is None:
         return "unknown"
-    name = "fixed" if verdict.resource == "overhead" else resource_title(verdict.busiest)
-    return f"{name} {verdict.utilization:.2f}".strip()
+    if verdict.resource == "overhead":
+        return f"fixed {verdict.utilization:.2f}"
+    # a time alone names no busiest resource: the figure is the rate of its bytes
+    name = resource_title(verdict.busiest) if verdict.busiest else "bytes"
+    return f"{name} {verdict.utilization:.2f}"
 
 
 def _clock(row: Row) -> str:
     """Name the clock; one that the source does not state is marked."""
     label = CLOCK_LABELS[row.placement.clock]
     return f"{label}?" if row.measurement.clock_quality == "inferred" else label
-
-
-def _captures(result: StudyResult) -> bool:
-    """Whether every row is a capture: a trace beside them has a row an operator."""
-    return result.kind == "capture" and len(result.rows) == len(result.captures)

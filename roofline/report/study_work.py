@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from roofline.analysis.placement import Pair
 from roofline.plots.describe import shown_rows
+from roofline.report.alike import among, merged
 from roofline.report.blocks import Block, Bullets, Heading, Paragraph, Table
-from roofline.report.study_rows import distinct_rows, percent, some_rows
+from roofline.report.study_rows import distinct_rows, percent, row_name, some_rows
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
 from roofline.units import format_count, format_number, format_time
@@ -17,7 +18,7 @@ __all__ = ["operators", "sides", "work"]
 
 def sides(result: StudyResult) -> Iterator[Block]:
     """Yield on which side of which ridge each variant stands."""
-    yield Heading(text="Sides of the roofline")
+    yield Heading(text="Sides of the roofline", short="Sides")
     rows = shown_rows(result.rows)
     launch_bound = [row for row in rows if row.evidence.on_host]
     if launch_bound:
@@ -25,7 +26,7 @@ def sides(result: StudyResult) -> Iterator[Block]:
             text="The kernel cannot be classified from a clock with host time. "
             "If its device time were known, it would be:"
         )
-    yield Bullets(items=tuple(f"{row.measurement.key}: {_side(row)}" for row in rows))
+    yield Bullets(items=tuple(_alike(group, result) for group in among(rows, _side)))
     row = rows[-1]
     yield Paragraph(
         text=f"Roof pairs of {row.key} ({row.placement.byte_kind} bytes); "
@@ -40,6 +41,11 @@ def sides(result: StudyResult) -> Iterator[Block]:
             f"{row.placement.vendor_ridge:.2f} FLOP/B; it says nothing about elementwise work."
         ),
     )
+
+
+def _alike(rows: Sequence[Row], result: StudyResult) -> str:
+    names = "; ".join(row_name(row, result) for row in rows)
+    return f"{names}: {merged([_side(row) for row in rows])}"
 
 
 def _side(row: Row) -> str:
@@ -99,7 +105,7 @@ def work(result: StudyResult) -> Iterator[Block]:
         ),
         rows=tuple(
             (
-                row.measurement.key if len(result.study.configs) == 1 else row.key,
+                row_name(row, result),
                 str(row.work.launches),
                 format_count(row.placement.flops),
                 format_count(row.placement.passes),

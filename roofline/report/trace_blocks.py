@@ -204,7 +204,7 @@ def _gaps(trace: TraceView) -> Iterator[Block]:
     gaps = gaps[gaps != NO_VALUE]
     if found.attrs["basis"] == "dispatch" or not len(gaps):
         return
-    yield Heading(text="Gaps between launches")
+    yield Heading(text="Gaps between launches", short="Gaps")
     yield Paragraph(
         text=f"The queues were idle for {_ns(int(gaps.sum()))} in {format_count(len(gaps))} gaps "
         f"between launches, the longest {_ns(int(gaps.max()))}."

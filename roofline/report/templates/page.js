@@ -50,8 +50,11 @@
   })
   prefers.addEventListener('change', () => { if (!chosen) setMode(prefers.matches ? 'dark' : 'light') })
   let before = null
-  addEventListener('beforeprint', () => { before = mode; setMode('light') })
-  addEventListener('afterprint', () => { if (before) setMode(before) })
+  const toolbars = (visible) => {
+    for (const plot of plotsOf()) for (const model of plot.references()) if (model.type === 'Toolbar') model.visible = visible
+  }
+  addEventListener('beforeprint', () => { before = mode; setMode('light'); toolbars(false) })
+  addEventListener('afterprint', () => { if (before) setMode(before); toolbars(true) })
 
   const tip = document.getElementById('tip')
   let pointer = [0, 0]
