@@ -17,6 +17,7 @@ from roofline.units import format_count, format_time
 __all__ = ["describe_compare", "title_of"]
 
 _MOST_NAMED = 8  # arrows with a label each
+_MOST_DRAWN = 200  # pairs, the largest changes first
 _MOST_TITLES = 4  # runs in the title
 _WORK = {
     "tensor_flops": "Tensor FLOP per HBM byte",
@@ -39,7 +40,8 @@ def describe_compare(comparison: Comparison) -> Figure | None:
     for work in ("tensor_flops", "passes", "flops"):
         placed = [pair for pair in pairs if _at(pair, "base", work) and _at(pair, "new", work)]
         if placed:
-            return _figure(comparison, placed, hardware, work)
+            largest = sorted(placed, key=lambda pair: -abs(pair.change_s or 0.0))[:_MOST_DRAWN]
+            return _figure(comparison, largest, hardware, work)
     return None
 
 
@@ -182,7 +184,8 @@ def _notes(
     notes = [f"hollow: base; filled: new; bytes are {' or '.join(sorted(kinds))}"]
     absent = len(comparison.pairs) - len(pairs)
     if absent:
-        notes.append(f"{absent} of {len(comparison.pairs)} pairs have no place here")
+        why = "the largest changes" if len(pairs) == _MOST_DRAWN else "the others have no place"
+        notes.append(f"{len(pairs)} of {len(comparison.pairs)} pairs: {why}")
     others = {
         one.hardware for p in pairs for one in (p.base, p.new) if one is not None and one.hardware
     }

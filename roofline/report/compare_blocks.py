@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 _MOST_PAIRS = 40  # rows of a table in the text; the JSON and CSV hold every one
+_ALONE = ("gone", "new", "refused")  # what has no change to order it by
 _MOST_LETTERS = 60  # of a name in a table; its own section, the JSON and the CSV have all of it
 _MOST_NAMES = 4  # runs in a title
 _MOST_DETAILS = 3  # pairs with a table of their own
@@ -171,7 +172,8 @@ def kernels(versus: Versus, most: int | None = None) -> Table:
     """Return a line a kernel, the largest changes first; with ``most`` no more than that."""
     pairs = sorted(versus.pairs, key=weight)
     cut = (
-        f" The {most} largest changes of {len(pairs)} are shown."
+        f" {most} of {len(pairs):,} are shown, the largest changes first; the JSON, the CSV and "
+        "the page hold all."
         if most is not None and len(pairs) > most
         else ""
     )
@@ -195,11 +197,11 @@ def kernels(versus: Versus, most: int | None = None) -> Table:
 
 
 def _with_presence(pairs: Sequence[Pair], most: int) -> list[Pair]:
-    """Return the largest changes, with every kernel that is gone or new among them."""
-    alone = [pair for pair in pairs if pair.outcome in ("gone", "new", "refused")]
-    rest = [pair for pair in pairs if pair not in alone]
-    room = max(0, most - len(alone))
-    return [*rest[:room], *alone]
+    """Return the largest changes, with kernels that are gone or new in up to half of the rows."""
+    alone = [pair for pair in pairs if pair.outcome in _ALONE]
+    rest = [pair for pair in pairs if pair.outcome not in _ALONE]
+    room = min(len(alone), max(most // 2, most - len(rest)))
+    return [*rest[: most - room], *alone[:room]]
 
 
 def _change(pair: Pair) -> str:

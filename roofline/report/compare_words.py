@@ -55,7 +55,8 @@ def headline(versus: Versus) -> str:
         moved = [p for p in versus.of(*outcomes) if ((p.change_s or 0.0) < 0) == faster]
         if moved:
             text += f" {title}: {_short_words(max(moved, key=lambda p: abs(p.change_s or 0.0)))}."
-    return text
+    changed = sum(pair.verdict_changed for pair in versus.pairs)
+    return f"{text} {changed} with another verdict." if changed else text
 
 
 def _short_words(pair: Pair) -> str:

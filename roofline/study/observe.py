@@ -12,6 +12,7 @@ from roofline.captures.folder import Group, Member, is_folder, one_each, program
 from roofline.captures.measured import load_measured
 from roofline.captures.opening import Opener
 from roofline.errors import CaptureError, QueryError, RooflineError
+from roofline.model.stored import is_sweep
 from roofline.study.load import is_study, load_study
 from roofline.study.observe_capture import observe_capture
 from roofline.study.observe_study import observe_study
@@ -43,19 +44,30 @@ class Options:
 
 def observe_all(paths: Sequence[str], options: Options) -> tuple[Run, ...]:
     """Return a run a path, with labels that tell them apart."""
-    runs = [observe(path, options) for path in paths]
+    sweeps = _sweeps(paths)
+    runs = [sweeps.get(path) or observe(path, options) for path in paths]
     return tuple(
         replace(run, label=label)
         for run, label in zip(runs, _labels([run.source for run in runs]), strict=True)
     )
 
 
+def _sweeps(paths: Sequence[str]) -> dict[str, Run]:
+    """Return the runs of stored sweeps, which are read together: large ones by what changes."""
+    held = [path for path in dict.fromkeys(paths) if is_sweep(path)]
+    if not held:
+        return {}
+    from roofline.study.observe_sweep import observe_sweeps
+
+    return dict(zip(held, observe_sweeps([Path(path) for path in held]), strict=True))
+
+
 def observe(path: str, options: Options | None = None) -> Run:
     """Return what ``path`` holds.
 
     A path is a study (folder, file or shipped name), any capture, a folder of captures, a table
-    of measured times, a ``report.json`` or a baseline. ``PATH::NAME`` takes the kernel or variant
-    ``NAME`` of it only. Raises ``RooflineError`` that names the path.
+    of measured times, a stored sweep, a ``report.json`` or a baseline. ``PATH::NAME`` takes the
+    kernel or variant ``NAME`` of it only. Raises ``RooflineError`` that names the path.
     """
     options = options or Options()
     where, _, name = path.partition(SELECT)
@@ -93,6 +105,8 @@ def observe_joined(paths: Sequence[str], options: Options, *, label: str) -> Run
 
 def _observe(where: str, options: Options) -> Run:
     path = Path(where)
+    if is_sweep(path):
+        return _sweeps([where])[where]
     if is_study(where):
         return observe_study(load_study(where), options)
     if is_run_file(path):

@@ -67,7 +67,7 @@ def command(
     as_json: bool,
     **opening: Any,
 ) -> None:
-    """Compare runs with BASE: studies, captures of any format, folders, tables, baselines.
+    """Compare runs with BASE: studies, captures, folders, tables, sweeps, baselines.
 
     PATH::NAME takes one kernel or variant of a path. A study alone compares its variants with
     the first one.
