@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from roofline.analysis.bounds import Busy, Times, bounds_of
 from roofline.analysis.bounds_inputs import bounds, dma_rate
+from roofline.analysis.replay import replay
 from roofline.analysis.totals import active_times, body_time, total_time
 from roofline.captures.capture import Capture
-from roofline.errors import CaptureError, QueryError
+from roofline.errors import CaptureError, MissingTableError, QueryError
 from roofline.hardware.model import Hardware
 
 if TYPE_CHECKING:
@@ -28,11 +29,19 @@ def capture_bounds(
 ) -> xr.Dataset:
     """Return the bounds of a capture with events, or those its summary allows.
 
-    A summary's body is its ``total_active_time``. Raises ``CaptureError`` for a summary that
-    cannot give a window, ``QueryError`` where a summary is asked for a part of its time.
+    Where the capture says who waited for whom, the variables of ``replay`` (dim ``cost``) are
+    added; else ``replay_note`` says why not. A summary's body is its ``total_active_time``.
+    Raises ``CaptureError`` for a summary that cannot give a window, ``QueryError`` where a
+    summary is asked for a part of its time.
     """
     if capture.has("instructions") or capture.has("dma"):
-        return bounds(capture, hardware, window, roofs=roofs, core=core)
+        found = bounds(capture, hardware, window, roofs=roofs, core=core)
+        try:
+            again = replay(capture, window)
+        except (MissingTableError, QueryError) as error:
+            return found.assign_attrs(replay_note=str(error))
+        attrs = {f"replay_{name}": again.attrs[name] for name in ("waits", "unexplained_waits")}
+        return found.assign(again.data_vars).assign_attrs(attrs)
     if window not in ("body", "total"):
         raise QueryError(f"window {window!r}: a summary has only body and total")
     if capture.has("cpu_ops"):

@@ -14,7 +14,7 @@ from roofline.analysis.signals import NEVER
 from roofline.analysis.timeline import KINDS
 from roofline.analysis.window import Window
 from roofline.captures.capture import Capture
-from roofline.intervals import Int64Array, Intervals
+from roofline.intervals import Intervals
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -113,7 +113,6 @@ class _Walk:
         self.found = found
         self.barrier = graph.operands.flags("barrier")[self.lines.row]
         self.segments: list[Segment] = []
-        self.writes: dict[int, Int64Array] = {}
         self.computing: dict[tuple[str, int], Intervals] = {}
 
     def run(self) -> list[Segment]:
@@ -161,26 +160,14 @@ class _Walk:
 
     def _issuer_of(self, packet: int, otherwise: int) -> int:
         """Return the issuer of a packet's transfer, with the flight added to the path."""
-        graph, dma, lines = self.graph, self.found.dma, self.lines
-        assert dma is not None
-        core = int(dma.core[packet])
-        issues = np.flatnonzero(
-            (graph.operands.integers("dma_semaphore")[lines.row] >= 0)
-            & (lines.start < dma.start[packet])
-            & (lines.core == core)
-        )
-        for issuer in issues[np.argsort(-lines.start[issues], kind="stable")].tolist():
-            name = graph.name_of_issue(issuer)
-            mine = graph.packets(core, name)
-            if mine is None or not mine[packet]:
-                continue
-            # all packets of the queue behind its last issue are this transfer's
-            rows = np.flatnonzero(mine & dma.payload & (dma.start >= lines.start[issuer]))
-            self._add(int(dma.end[packet]), name, "dma_completion")
-            self._add(int(dma.start[rows].min()), name, "dma_transfer")
-            self._add(int(lines.end[issuer]), name, "dma_latency")
-            return int(issuer)
-        return otherwise
+        found = self.graph.transfer_of_packet(packet)
+        if found is None or found.first is None or found.last is None:
+            self._add(int(self.lines.end[otherwise]), "dma", "dma_transfer")
+            return otherwise
+        self._add(found.last, found.name, "dma_completion")
+        self._add(found.first, found.name, "dma_transfer")
+        self._add(int(self.lines.end[found.issuer]), found.name, "dma_latency")
+        return found.issuer
 
     def _before(self, row: int) -> int:
         """Put a row on the path and return the one that allowed it to start."""
@@ -220,22 +207,11 @@ class _Walk:
         if transfer.first is not None and transfer.last is not None:
             self._add(transfer.last, source, "dma_completion")
             self._add(transfer.first, source, "dma_transfer")
-        issuer = transfer.issuer if transfer.issuer >= 0 else self._doorbell(core)
+        issuer = transfer.issuer if transfer.issuer >= 0 else graph.doorbell(core, self.now)
         if issuer >= 0:
             kind = "dma_latency" if transfer.first is not None else "dma_transfer"
             self._add(int(lines.end[issuer]), source, kind)
         return issuer
-
-    def _doorbell(self, core: int) -> int:
-        """Return the write that can have triggered a static transfer: the last one before it."""
-        lines = self.lines
-        if core not in self.writes:
-            writes = [at for at, name in enumerate(lines.opcodes) if name == "WRITE"]
-            rows = np.flatnonzero(np.isin(lines.opcode, writes) & (lines.core == core))
-            self.writes[core] = rows[np.argsort(lines.end[rows], kind="stable")]
-        rows = self.writes[core]
-        at = int(np.searchsorted(lines.end[rows], self.now, "right")) - 1
-        return int(rows[at]) if at >= 0 else -1
 
     def _compute(self, engine: str, core: int) -> Intervals:
         """Return when an engine computes, merged once an engine."""

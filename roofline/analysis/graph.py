@@ -104,6 +104,43 @@ class Graph:
         first, last = self._flight(core, name, issuer, reached, wanted)
         return Transfer(name=name, first=first, last=last, issuer=issuer)
 
+    def transfer_of_packet(self, packet: int) -> Transfer | None:
+        """Return the transfer of a payload packet that none of its queue was issued behind."""
+        dma, lines = self.found.dma, self.lines
+        if dma is None:
+            return None
+        core = int(dma.core[packet])
+        issues = np.flatnonzero(
+            (self.operands.integers("dma_semaphore")[lines.row] >= 0)
+            & (lines.start < dma.start[packet])
+            & (lines.core == core)
+        )
+        for issuer in issues[np.argsort(-lines.start[issues], kind="stable")].tolist():
+            name = self.name_of_issue(issuer)
+            mine = self.packets(core, name)
+            if mine is None or not mine[packet]:
+                continue
+            # all packets of the queue behind its last issue are this transfer's
+            rows = np.flatnonzero(mine & dma.payload & (dma.start >= lines.start[issuer]))
+            return Transfer(
+                name=name,
+                first=int(dma.start[rows].min()),
+                last=int(dma.end[packet]),
+                issuer=issuer,
+            )
+        return None
+
+    def doorbell(self, core: int, before: int) -> int:
+        """Return the write that can have triggered a static transfer: the last until ``before``."""
+        lines, key = self.lines, ("writes", core)
+        if key not in self._cache:
+            writes = [at for at, name in enumerate(lines.opcodes) if name == "WRITE"]
+            rows = np.flatnonzero(np.isin(lines.opcode, writes) & (lines.core == core))
+            self._cache[key] = rows[np.argsort(lines.end[rows], kind="stable")]
+        rows = self._cache[key]
+        at = int(np.searchsorted(lines.end[rows], before, "right")) - 1
+        return int(rows[at]) if at >= 0 else _NONE
+
     def packets(self, core: int, name: str) -> npt.NDArray[np.bool_] | None:
         """Return which packets belong to the queue ``dma:name``; ``None`` where it is not known.
 

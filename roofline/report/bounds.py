@@ -5,6 +5,8 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from roofline.report.bars import bar, percent, table
 from roofline.units import format_time
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["bounds_text"]
 
 _WIDTH: Final = 30
+_LEAST: Final = 0.01  # of the window
 
 _STEP_WORDS: Final = {
     "lower_bound": "lower bound of the work",
@@ -42,6 +45,8 @@ def bounds_text(found: xr.Dataset) -> str:
     if at.get("window_note"):
         lines += wrap(str(at["window_note"]), 80)
     lines += ["", *_families(found), "", *_waterfall(found, total)]
+    if "saved_ps" in found and found.sizes["cost"]:
+        lines += ["", *_replayed(found)]
     lines += [
         "",
         *wrap(
@@ -72,6 +77,30 @@ def _families(found: xr.Dataset) -> list[str]:
             ]
         )
     return table(head, rows)
+
+
+def _replayed(found: xr.Dataset) -> list[str]:
+    """Return what taking one cost away would save; what saves less than a hundredth is left out."""
+    rows = []
+    for at in np.argsort(-found.saved_ps.values, kind="stable").tolist():
+        if found.saved_share.values[at] < _LEAST:
+            continue
+        rows.append(
+            [
+                str(found.meaning.values[at]),
+                *(
+                    format_time(int(found[name].values[at]) / 1e12)
+                    for name in ("path_ps", "replayed_ps", "saved_ps")
+                ),
+                percent(float(found.saved_share.values[at])),
+            ]
+        )
+    waits, unknown = (found.attrs[f"replay_{name}"] for name in ("waits", "unexplained_waits"))
+    return [
+        "the window again without one cost, on the dependencies it recorded",
+        *table(["without", "on the path", "window", "saved", ""], rows),
+        f"of {waits} waits, {unknown} stay where they were: no record says what they waited for",
+    ]
 
 
 def _waterfall(found: xr.Dataset, total: float) -> list[str]:
