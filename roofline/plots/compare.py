@@ -14,7 +14,7 @@ from roofline.plots.labels import shorten
 from roofline.plots.roofs import limits, roof_lines
 from roofline.units import format_count, format_time
 
-__all__ = ["describe_compare", "title_of"]
+__all__ = ["describe_compare", "plane_hardware", "title_of"]
 
 _MOST_NAMED = 8  # arrows with a label each
 _MOST_DRAWN = 200  # pairs, the largest changes first
@@ -30,28 +30,38 @@ def describe_compare(comparison: Comparison) -> Figure | None:
     """Return the roofline of a comparison, or ``None`` where no pair has a place on one.
 
     The plane is that of matrix products (Tensor FLOP) where a pair has them, else that of
-    element-passes, else of FLOP of all classes. Roofs are of the first hardware named. An arrow
+    element-passes, else of FLOP of all classes. Roofs are those of ``plane_hardware``. An arrow
     goes from each base to its new point.
     """
-    pairs = [pair for pair in comparison.pairs if pair.change_s is not None]
-    hardware = _hardware(pairs)
-    if hardware is None:
-        return None
-    for work in ("tensor_flops", "passes", "flops"):
-        placed = [pair for pair in pairs if _at(pair, "base", work) and _at(pair, "new", work)]
-        if placed:
-            largest = sorted(placed, key=lambda pair: -abs(pair.change_s or 0.0))[:_MOST_DRAWN]
-            return _figure(comparison, largest, hardware, work)
-    return None
+    work, placed = _placed(comparison)
+    hardware = plane_hardware(comparison)
+    return None if hardware is None else _figure(comparison, placed, hardware, work)
 
 
-def _hardware(pairs: Sequence[Pair]) -> Hardware | None:
-    for pair in pairs:
+def plane_hardware(comparison: Comparison) -> Hardware | None:
+    """Return the hardware of the roofline: that of the base of the largest change on it."""
+    for pair in sorted(_placed(comparison)[1], key=_size):
         if pair.base is not None and pair.base.hardware:
             return load_hardware(
                 pair.base.hardware, lnc=pair.base.lnc, working_cores=pair.base.working_cores
             )
     return None
+
+
+def _placed(comparison: Comparison) -> tuple[str, list[Pair]]:
+    """Return what counts as work, and the pairs that have it: of many the largest changes."""
+    pairs = [pair for pair in comparison.pairs if pair.change_s is not None]
+    for work in ("tensor_flops", "passes", "flops"):
+        found = [pair for pair in pairs if _at(pair, "base", work) and _at(pair, "new", work)]
+        if found:
+            return work, found if len(found) <= _MOST_DRAWN else sorted(found, key=_size)[
+                :_MOST_DRAWN
+            ]
+    return "", []
+
+
+def _size(pair: Pair) -> float:
+    return -abs(pair.change_s or 0.0)
 
 
 def _at(pair: Pair, side: str, work: str) -> tuple[float, float] | None:

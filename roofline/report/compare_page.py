@@ -9,7 +9,7 @@ from roofline.analysis.compare import Comparison, Pair, clock_words
 from roofline.analysis.observed import Observed
 from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
-from roofline.plots.compare import describe_compare
+from roofline.plots.compare import describe_compare, plane_hardware
 from roofline.plots.compare_bars import compare_bars
 from roofline.plots.figure import Figure
 from roofline.report.blocks import Block, Bullets, Heading, Paragraph, Table
@@ -67,7 +67,7 @@ def compare_page(
     """
     figures = compare_figures(comparison) if figures is None else figures
     machines = _machines(comparison)
-    hardware = machines[0] if machines else None
+    hardware = plane_hardware(comparison)
     panels = [panel_of(figure, hardware) for figure in figures]
     head = title(comparison)
     blocks = [head, *gate, *_sections(comparison, [one.key for one in figures], machines)]
