@@ -10,6 +10,7 @@ import signal
 import subprocess
 import tempfile
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,13 @@ from roofline.captures.capture import Capture
 from roofline.captures.registry import open_capture
 from roofline.errors import CaptureError
 
-__all__ = ["TIMEOUT_S", "explorer_command", "open_via_explorer"]
+__all__ = [
+    "TIMEOUT_S",
+    "explorer_command",
+    "find_tool",
+    "open_via_explorer",
+    "run_explorer",
+]
 
 TOOL: Final = "neuron-explorer"
 TIMEOUT_S: Final = 3600.0
@@ -44,7 +51,7 @@ def open_via_explorer(
     """
     if not path.exists():
         raise CaptureError(f"{path}: no such file or directory")
-    tool = shutil.which(TOOL) or shutil.which(TOOL, path=str(_INSTALLED))
+    tool = find_tool(TOOL)
     if tool is None:
         command = explorer_command(path, neff, Path("converted"))
         raise CaptureError(
@@ -55,7 +62,7 @@ def open_via_explorer(
         neff = _neff_beside(path)
     folder = Path(tempfile.mkdtemp(prefix="roofline-explorer-"))
     try:
-        _run([tool, *explorer_command(path, neff, folder)[1:]], timeout_s)
+        run_explorer([tool, *explorer_command(path, neff, folder)[1:]], timeout_s)
         capture = open_capture(_converted(folder, path), compat)
         capture = dataclasses.replace(
             capture, path=path, metadata={**capture.metadata, "via": str(tool)}
@@ -65,6 +72,11 @@ def open_via_explorer(
         raise
     weakref.finalize(capture, shutil.rmtree, folder, ignore_errors=True)
     return capture
+
+
+def find_tool(name: str) -> str | None:
+    """Return the path of one of the vendor's tools: on ``PATH``, or where its package puts it."""
+    return shutil.which(name) or shutil.which(name, path=str(_INSTALLED))
 
 
 def explorer_command(path: Path, neff: Path | None, folder: Path) -> list[str]:
@@ -105,14 +117,21 @@ def _neff_beside(ntff: Path) -> Path:
     )
 
 
-def _run(command: list[str], timeout_s: float) -> None:
-    """Run a command without a shell; its standard error goes into the error."""
+def run_explorer(
+    command: list[str], timeout_s: float, environment: Mapping[str, str] | None = None
+) -> None:
+    """Run ``neuron-explorer`` without a shell, with more variables in its environment.
+
+    Raises ``CaptureError`` with its standard error when it fails, and when it takes too long: it
+    is then stopped with its children.
+    """
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        env={**os.environ, **(environment or {})},
     )
     try:
         _, stderr = process.communicate(timeout=timeout_s)

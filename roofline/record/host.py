@@ -7,13 +7,13 @@ import importlib.metadata
 import json
 import os
 import platform
-import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from roofline import __version__
+from roofline.captures.explorer import find_tool
 from roofline.errors import OptionalDependencyError
 
 __all__ = ["Host", "probe_host"]
@@ -128,7 +128,7 @@ def logical_cores(environment: Mapping[str, str], listed: Any) -> int | None:
 
 def _output(command: tuple[str, ...]) -> str | None:
     """Return what a tool prints, ``None`` where there is none or it fails."""
-    path = shutil.which(command[0])
+    path = find_tool(command[0])
     if path is None:
         return None
     try:

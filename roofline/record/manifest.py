@@ -18,10 +18,10 @@ from roofline.errors import CaptureError
 from roofline.textfile import read_text
 
 __all__ = [
+    "FAILURES",
     "FILE_NAME",
     "SCHEMA_VERSION",
     "TIMES",
-    "UNTIMED",
     "Manifest",
     "Problem",
     "ReferenceCheck",
@@ -46,8 +46,8 @@ TIMES: Final = {
 """The clock of each list of times of a run."""
 
 
-UNTIMED: Final = frozenset({"variant-failed", "reference-mismatch"})
-"""Problems of a run that has no times for their sake."""
+FAILURES: Final = frozenset({"variant-failed", "reference-mismatch", "explorer-failed"})
+"""Problems for which a run lacks what was asked for: times, or a trace of its programs."""
 
 
 class _Entry(msgspec.Struct, kw_only=True, frozen=True):
@@ -89,7 +89,8 @@ class Run(_Entry, frozen=True):
 
     Paths are relative to the manifest. ``host_wall_s`` are times of single calls without the
     profiler; ``window_s`` and ``device_s`` are per profiled step, empty where they are not known.
-    ``launches`` counts launches a step, ``launch_basis`` says what a launch is.
+    ``launches`` counts launches a step, ``launch_basis`` says what a launch is. ``device_traces``
+    are the profiler's, ``explorer_traces`` one clean execution of each program.
     """
 
     variant: str
@@ -100,6 +101,7 @@ class Run(_Entry, frozen=True):
     dtype: str = ""
     trace: str = ""
     device_traces: list[str] = []
+    explorer_traces: list[str] = []
     programs: list[str] = []
     host_wall_s: list[float] = []
     window_s: list[float] = []
@@ -161,7 +163,13 @@ def load_manifest(path: str | Path) -> Manifest:
             f"{file}: schema version {found.schema_version} is not known; known: {SCHEMA_VERSION}"
         )
     for run in found.run:
-        for name in (run.folder, run.trace, *run.device_traces, *run.programs):
+        for name in (
+            run.folder,
+            run.trace,
+            *run.device_traces,
+            *run.explorer_traces,
+            *run.programs,
+        ):
             if name and (Path(name).is_absolute() or ".." in Path(name).parts):
                 raise CaptureError(f"{file}: {name!r} leads out of the folder")
     return found

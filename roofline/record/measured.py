@@ -130,10 +130,11 @@ def _captures(root: Path, study: Study, run: Run) -> list[CaptureRef]:
     Of a run with several launches each trace holds a part of the work, and no capture is named;
     nor is one that is known to be another program's or another core's.
     """
-    if any(problem.id in _FOREIGN for problem in run.problems):
-        return []
     known = run.variant in {variant.name for variant in study.variants}
-    full = [path for path in run.device_traces if (root / path).stat().st_size]
+    foreign = any(problem.id in _FOREIGN for problem in run.problems)
+    profiled = [] if foreign else run.device_traces
+    # one clean execution tells more than one among many
+    full = [path for path in run.explorer_traces or profiled if (root / path).stat().st_size]
     if not known or run.launches != 1 or len(full) != 1:
         return []
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from roofline.engines import ELEMENT_ENGINES, VENDOR_NAMES
+from roofline.engines import ELEMENT_ENGINES, resource_title
 from roofline.report.alike import merged
 from roofline.report.blocks import Block, Heading, Paragraph, Table
 from roofline.study.evaluate import StudyResult
@@ -60,7 +60,7 @@ def _declared(shown: Sequence[Untimed], *, single: bool) -> Iterator[Block]:
         "config": [one.config.key for one, _ in known],
         "variant": [one.variant.name for one, _ in known],
         **{
-            f"{VENDOR_NAMES[key]} passes": [
+            f"{resource_title(key)} passes": [
                 format_si(schedule.element_passes.get(key, 0), "", digits=3)
                 for _, schedule in known
             ]

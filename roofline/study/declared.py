@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from roofline.analysis.ladder import Rung
+from roofline.engines import resource_title
 from roofline.errors import RooflineError, StudyError
 from roofline.hardware.model import Hardware
 from roofline.model.estimate import Estimate, estimate
@@ -44,7 +45,9 @@ def declared_schedule(
 def declared_rung(work: Work, hardware: Hardware, schedule: KernelSchedule) -> Rung:
     """Return the schedule bound of a declared schedule as a step of the time ladder."""
     found: Estimate = estimate(work, hardware, variant="nki", kernel=schedule)
-    passes = ", ".join(f"{count:,} on {name}" for name, count in schedule.element_passes.items())
+    passes = ", ".join(
+        f"{count:,} on {resource_title(name)}" for name, count in schedule.element_passes.items()
+    )
     return Rung(
         key="schedule",
         label="schedule bound",

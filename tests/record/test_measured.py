@@ -3,9 +3,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from roofline.record.manifest import Manifest, Run, write_manifest
+from roofline.record.manifest import Manifest, Problem, Run, load_manifest, write_manifest
 from roofline.record.measured import measured_study
 from tests.captures.trace_builder import naive_rmsnorm
 from tests.record.process import ROOT
@@ -64,3 +65,40 @@ def test_recorded_times_become_those_of_the_study(tmp_path: Path) -> None:
 
 def test_times_without_a_device_are_no_measurements(tmp_path: Path) -> None:
     assert measured_study(recorded(tmp_path / "out", "cpu")) is None
+
+
+def test_a_clean_execution_stands_for_the_run_and_a_foreign_trace_for_none(tmp_path: Path) -> None:
+    folder = recorded(tmp_path / "out", "neuron")
+    manifest = load_manifest(folder)
+    naive, fused, *others = manifest.run
+    (folder / "fused" / "k_exec_2.ntff").write_bytes(b"y")
+    foreign = [Problem(id="wrong-core", what="core 3")]
+
+    def captures(**changes: object) -> list[str]:
+        run = msgspec.structs.replace(fused, **changes)
+        write_manifest(folder, msgspec.structs.replace(manifest, run=[naive, run, *others]))
+        study = measured_study(folder)
+        assert study is not None
+        return [ref.path.name for ref in study.captures]
+
+    clean = {"explorer_traces": ["fused/k_exec_2.ntff"]}
+    assert captures() == ["a.ntff"]
+    assert captures(**clean) == ["k_exec_2.ntff"]
+    assert captures(problems=foreign) == []
+    assert captures(problems=foreign, **clean) == ["k_exec_2.ntff"]
+
+
+def test_the_chip_and_its_setting_are_the_hosts(tmp_path: Path) -> None:
+    folder = recorded(tmp_path / "out", "neuron")
+    manifest = load_manifest(folder)
+    for instance, lnc, expected in (
+        ("trn1.32xlarge", 1, (("trn1",), 1)),
+        ("trn2.48xlarge", None, (("trn2",), None)),
+        ("no such instance", None, (("trn2", "trn3"), None)),
+        ("", 2, (("trn2", "trn3"), 2)),
+    ):
+        changed = msgspec.structs.replace(manifest, instance_type=instance, lnc=lnc)
+        write_manifest(folder, changed)
+        study = measured_study(folder)
+        assert study is not None
+        assert (study.hardware, study.lnc) == expected

@@ -77,7 +77,7 @@ def command(
       roofline record rmsnorm-4x512-bf16 -o recorded
     """
     from roofline.record.explorer import capture_programs
-    from roofline.record.manifest import UNTIMED, Skipped
+    from roofline.record.manifest import FAILURES, Skipped
     from roofline.record.run import record
     from roofline.record.schedule import Schedule
     from roofline.report.recording import recording_record, recording_text
@@ -104,10 +104,10 @@ def command(
         if isinstance(one, Skipped):
             echo(f"skipped {one.variant}: {one.why}", err=True)
             continue
-        echo(f"recorded {one.folder}", err=True)
+        echo(f"{'traced' if explorer else 'recorded'} {one.folder}", err=True)
         for problem in one.problems:
             echo(f"  {problem.id}: {problem.what}", err=True)
-        failed |= any(problem.id in UNTIMED for problem in one.problems)
+        failed |= any(problem.id in FAILURES for problem in one.problems)
     if as_json:
         echo_json(recording_record(output))
     else:
