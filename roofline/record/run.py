@@ -140,9 +140,16 @@ def _one(
     ) as session:
         try:
             _measure(session, recording.backend, variant, config, (make, function, reference))
-        except (OSError, MemoryError):
-            raise  # a full disk or memory is no fault of the variant
+        except MemoryError:
+            raise  # full memory is no fault of the variant, nor is a full disk
+        except OSError as error:
+            if error.errno is None:
+                raise
+            place = error.filename or str(session.folder)
+            raise OSError(error.errno, error.strerror, place) from error
         except Exception as error:  # code of a variant may raise anything
+            if (stop := _interruption(error)) is not None:
+                raise stop from error
             session.reject(
                 Finding(
                     id="variant-failed",
@@ -152,6 +159,14 @@ def _one(
                 )
             )
     return recording.manifest.run[-1]
+
+
+def _interruption(error: BaseException) -> BaseException | None:
+    """Return the interrupt behind an error: a profiler that is left half-way raises its own."""
+    seen: BaseException | None = error
+    while isinstance(seen, Exception):
+        seen = seen.__cause__ or seen.__context__
+    return seen
 
 
 def _measure(
