@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
@@ -13,7 +13,7 @@ from roofline.hardware.model import Hardware
 from roofline.study.rows import Row
 from roofline.units import format_count, format_percent, format_si, format_time
 
-__all__ = ["STUDY_CHECKS", "Rows", "launch_spread", "study_findings"]
+__all__ = ["STUDY_CHECKS", "Rows", "impossible_times", "launch_spread", "study_findings"]
 
 _EXCESS = 1.1  # below this the counters and the minimum agree as well as shapes are known
 
@@ -96,6 +96,33 @@ def _launches_of(rows: Sequence[Row], hardware: Hardware) -> Iterator[Finding]:
                 "the kernel itself is not worth tuning at this size"
             ),
             at_stake_s=max(0.0, saved),
+        )
+
+
+@STUDY_CHECKS.finding("faster-than-bound")
+def _impossible(study: Rows) -> Iterator[Finding]:
+    """Name times that no run can have: shorter than the lower bound of their own work."""
+    yield from impossible_times(study.rows)
+
+
+def impossible_times(rows: Iterable[Row]) -> Iterator[Finding]:
+    """Yield a finding for each row whose time is shorter than the lower bound of its own work."""
+    for row in rows:
+        bound_s = row.placement.bound_s
+        if bound_s is None or row.time_s >= bound_s:
+            continue
+        yield Finding(
+            id="faster-than-bound",
+            subject=row.variant.name,
+            what=(
+                f"{format_time(row.time_s)} is less than the lower bound of "
+                f"{format_time(bound_s)}: no such run is possible"
+            ),
+            evidence=(
+                "the chip, its number of cores, the shape, the dtype or the clock of this time is "
+                "not what ran, or the data is damaged"
+            ),
+            remedy="check them before anything is read from this row",
         )
 
 

@@ -140,7 +140,8 @@ def _pace(
 def fit_times(rows: Sequence[Row]) -> tuple[Fit, ...]:
     """Return a line through time over elements for each variant and dtype with three sizes or more.
 
-    Elements are the product of the parameters of a config.
+    Elements are the product of the parameters of a config. A line that falls, or whose fixed time
+    is negative, is none that a kernel can have: such times do not follow one, and it is left out.
     """
     groups: dict[str, list[Row]] = {}
     for row in rows:
@@ -155,6 +156,8 @@ def fit_times(rows: Sequence[Row]) -> tuple[Fit, ...]:
             continue
         times = np.array([row.time_s for row in members])
         pace, fixed = np.polyfit(elements, times, 1)
+        if pace <= 0 or fixed < 0:
+            continue
         residual = times - (fixed + pace * elements)
         spread = times - times.mean()
         found.append(

@@ -23,6 +23,7 @@ from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
 from roofline.study.captured import capture_findings, capture_hardware, capture_row
 from roofline.study.evaluate import StudyResult
+from roofline.study.findings import impossible_times
 from roofline.study.load import list_studies
 from roofline.study.rows import Row
 from roofline.study.study import Config, Measurement, Source, Study, Variant
@@ -99,7 +100,16 @@ def evaluate_captures(
         )
         for capture in (*captures, *traces)
     }
-    result = _result(path.stem, path.name, machine, preset, rows, rank(findings), sources, notes)
+    result = _result(
+        path.stem,
+        path.name,
+        machine,
+        preset,
+        rows,
+        rank([*findings, *impossible_times(rows)]),
+        sources,
+        notes,
+    )
     return replace(
         result,
         captures=tuple(captures),
