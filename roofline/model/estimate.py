@@ -59,6 +59,13 @@ class Estimate:
     notes: tuple[str, ...] = ()
 
     @property
+    def status(self) -> str:
+        """How the time is known: ``calibrated``, or ``inferred``, ``extrapolated``, ``partial``."""
+        flags = {"inferred": self.quality == "inferred", "extrapolated": self.extrapolated,
+                 "partial": self.partial}  # fmt: skip
+        return ", ".join(name for name, raised in flags.items() if raised) or "calibrated"
+
+    @property
     def quantity(self) -> Quantity:
         """The time with unit, source and quality."""
         return Quantity(

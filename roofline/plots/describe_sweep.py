@@ -31,7 +31,7 @@ def describe_roofline(view: SweepView, hardware: Hardware, name: str) -> Figure 
     ceiling = hardware.memory_ceiling("theoretical")
     rates = [row["flops"] / row["estimate"] for row in drawn]
     low, high = limits([*(row["intensity"] for row in drawn), peak / ceiling.value * 4])
-    x = Axis(label="arithmetic intensity, all FLOP per minimal byte", unit="FLOP/B", low=low,
+    x = Axis(label="intensity at minimal bytes", unit="FLOP/B", low=low,
              high=high)  # fmt: skip
     return Figure(
         key=f"roofline-{name.replace('#', '-')}",

@@ -142,7 +142,7 @@ def _cells(axes: Axes, figure: Figure, cells: list[Cell], lay: _Layout) -> list[
         return []
     return [
         axes.text(
-            (cell.left * cell.right) ** 0.5, (cell.bottom * cell.top) ** 0.5, cell.text,
+            cell.x, cell.y, cell.text,
             ha="center", va="center", fontsize=7.5,
             color="white" if _dark(colour) else style.INK,
         )
@@ -170,7 +170,10 @@ def _curve(axes: Axes, curve: Curve) -> None:
         axes.fill_between(
             curve.x, curve.low, curve.high, color=style.MUTED, alpha=0.13, linewidth=0
         )
-    axes.plot(curve.x, curve.y, **_look(curve))
+    look = _look(curve)
+    if curve.role in ("change", "range"):  # seen on dark cells too
+        axes.plot(curve.x, curve.y, color="white", linewidth=look["linewidth"] + 1.6, alpha=0.7)
+    axes.plot(curve.x, curve.y, **look)
 
 
 def _look(curve: Curve) -> dict[str, Any]:

@@ -93,12 +93,11 @@ def details(row: Row) -> tuple[tuple[str, str], ...]:
 def size_axis(name: str, values: Sequence[int], *, cells: bool = False) -> Axis:
     """Return an axis of sizes with labels at some of them; with ``cells`` it has room for edges.
 
-    Sizes in even steps stand on a linear axis.
+    Sizes in even steps stand on a linear axis, all others far apart on a logarithmic one.
     """
     sizes = sorted(set(values))
-    steps = [after - before for before, after in pairwise(sizes)]
-    even = len(steps) > 3 and max(steps) <= _EVEN * min(steps)
-    log = cells or (sizes[-1] / sizes[0] >= _WIDE and not even)
+    even = _even(sizes)
+    log = not even and (cells or sizes[-1] / sizes[0] >= _WIDE)
     if cells:
         edges = cell_edges(sizes)
         low, high = edges[0], edges[-1]
@@ -114,11 +113,20 @@ def size_axis(name: str, values: Sequence[int], *, cells: bool = False) -> Axis:
 
 
 def cell_edges(sizes: Sequence[int]) -> list[float]:
-    """Return the edges of cells around ascending sizes, halfway on a logarithmic axis."""
+    """Return the edges of cells around ascending sizes, halfway between them on their axis."""
     if len(sizes) == 1:
         return [sizes[0] / math.sqrt(2), sizes[0] * math.sqrt(2)]
+    if _even(sizes):
+        inner = [(a + b) / 2 for a, b in pairwise(sizes)]
+        return [2 * sizes[0] - inner[0], *inner, 2 * sizes[-1] - inner[-1]]
     inner = [math.sqrt(a * b) for a, b in pairwise(sizes)]
     return [sizes[0] ** 2 / inner[0], *inner, sizes[-1] ** 2 / inner[-1]]
+
+
+def _even(sizes: Sequence[int]) -> bool:
+    """Whether ascending sizes go in steps that are about alike."""
+    steps = [after - before for before, after in pairwise(sizes)]
+    return len(steps) > 3 and max(steps) <= _EVEN * min(steps)
 
 
 def _ticks(sizes: Sequence[int], *, log: bool) -> tuple[float, ...]:

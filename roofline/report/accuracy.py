@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from roofline.model.validate import ErrorRow, Validation, Verdict, check_rows, error_table
+from roofline.report.blocks import Table
+from roofline.report.terminal import to_text
 from roofline.units import format_time
 
 __all__ = ["accuracy_data", "accuracy_markdown", "accuracy_text"]
@@ -13,10 +16,13 @@ __all__ = ["accuracy_data", "accuracy_markdown", "accuracy_text"]
 _HEAD: Final = ("rows", "median", "p90", "worst", "bias")
 _EACH: Final = (
     "op", "shape", "dtype", "implementation", "measured", "lower bound", "of bound", "expected",
-    "answer",
+    "status", "answer",
 )  # fmt: skip
+_NUMERIC: Final = frozenset((*_HEAD, "measured", "estimate", "error", "of bound"))
+_OF: Final = ("op", "shape", "dtype", "implementation")
 _WORST: Final = 10
-_FEW: Final = 10  # rows that are each shown first, with an answer
+_FEW: Final = 10  # rows that are each shown, with an answer; too few for statistics
+_MIDDLE, _TAIL = 3, 5  # rows from which a median and a bias are shown, and a p90
 _CUT: Final = 100  # of a problem in a table; JSON has it whole
 
 
@@ -61,9 +67,28 @@ def coverage(validation: Validation) -> float | None:
     return sum(inside) / len(inside) if inside else None
 
 
-def accuracy_text(data: dict[str, Any], *, by: Sequence[str], check: bool) -> str:
-    """Return the tables for a terminal."""
-    return _render(data, by, check=check, table=_text_table, heading=lambda text: text)
+def accuracy_text(data: dict[str, Any], *, by: Sequence[str], check: bool, width: int = 80) -> str:
+    """Return the tables for a terminal; one that does not fit in ``width`` columns is a list."""
+
+    def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+        columns = zip(head, *rows, strict=True)
+        if sum(max(map(len, column)) + 2 for column in columns) - 2 > width:
+            return "\n".join(_listed(head, row, width) for row in rows) + "\n"
+        numeric = frozenset(at for at, name in enumerate(head) if name in _NUMERIC)
+        lines = tuple(tuple(row) for row in rows)
+        return to_text([Table(columns=tuple(head), rows=lines, numeric=numeric)], width=width)
+
+    return _render(data, by, check=check, table=table, heading=lambda text: text)
+
+
+def _listed(head: Sequence[str], row: Sequence[str], width: int) -> str:
+    """Return a row as what it is of, and below it every other value with its name."""
+    named = list(zip(head, row, strict=True))
+    title = " ".join(cell for name, cell in named if name in _OF)
+    rest = "; ".join(f"{name} {cell}" for name, cell in named if name not in _OF and cell)
+    indent = "  "
+    lines = (title, textwrap.fill(rest, width, initial_indent=indent, subsequent_indent=indent))
+    return "\n".join(lines)
 
 
 def accuracy_markdown(data: dict[str, Any], *, by: Sequence[str]) -> str:
@@ -88,14 +113,18 @@ def _render(
     heading: Callable[[str], str],
 ) -> str:
     key = "_check" if check else ""
-    blocks = [heading("Each time"), table(_EACH, _each(data["each"]))] if data["each"] else []
-    blocks.append(heading("All rows" if not check else "All rows that were not fitted"))
-    summary = [("lower bound (every row)", *_cells(row)) for row in data["lower_bound"]]
-    summary += [("estimate", *_cells(row)) for row in data[f"estimate{key}"]]
-    blocks.append(table(("prediction", *_HEAD), summary))
-    covered = data["interval_coverage_check"]
-    if check and covered is not None:
-        blocks.append(f"{covered:.0%} of the measured times are inside the estimate's interval.\n")
+    few = bool(data["each"])
+    if few:
+        blocks = [heading("Each time"), table(_EACH, _each(data["each"]))]
+    else:
+        blocks = [heading("All rows" if not check else "All rows that were not fitted")]
+        summary = [("lower bound (every row)", *_cells(row)) for row in data["lower_bound"]]
+        summary += [("estimate", *_cells(row)) for row in data[f"estimate{key}"]]
+        blocks.append(table(("prediction", *_HEAD), summary))
+        covered = data["interval_coverage_check"]
+        if check and covered is not None:
+            inside = "of the measured times are inside the estimate's interval"
+            blocks.append(f"{covered:.0%} {inside}.\n")
     below = data["below_lower_bound"]
     blocks.append(
         f"{len(below)} of {data['rows']} measured times are below their lower bound"
@@ -107,9 +136,10 @@ def _render(
             for r in below
         ]
         blocks.append(table(("op", "shape", "implementation", "measured", "bound", "why"), rows))
-    blocks.append(heading(f"By {', '.join(by)}"))
-    rows_by = [(*row["group"].values(), *_cells(row)) for row in data[f"groups{key}"]]
-    blocks.append(table((*by, *_HEAD), rows_by))
+    if not few:
+        blocks.append(heading(f"By {', '.join(by)}"))
+        rows_by = [(*row["group"].values(), *_cells(row)) for row in data[f"groups{key}"]]
+        blocks.append(table((*by, *_HEAD), rows_by))
     if data["leave_one_out"]:
         blocks.append(
             heading("An operator that was not fitted (leave one operator out, all sizes)")
@@ -118,11 +148,12 @@ def _render(
         blocks.append(table(("op", *_HEAD), rows_out))
     rows_worst = [
         (r["op"], r["shape"], r["dtype"], r["implementation"], r["measured"], r["estimate"],
-         r["error"], r["model_bound"])
+         r["error"], r["model_bound"], r["status"])
         for r in data["worst"]
     ]  # fmt: skip
-    head = ("op", "shape", "dtype", "implementation", "measured", "estimate", "error", "bound")
-    if not data["each"]:
+    head = ("op", "shape", "dtype", "implementation", "measured", "estimate", "error", "bound",
+            "status")  # fmt: skip
+    if not few:
         blocks += [heading("Worst rows"), table(head, rows_worst)]
     if data["without_estimate"]:
         blocks.append(heading("Rows without an estimate"))
@@ -140,7 +171,7 @@ def _each(rows: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
         (r["op"], r["shape"], r["dtype"], r["implementation"], r["measured"], r["bound"],
          "" if r["of_bound"] is None else f"{100 * r['of_bound']:.0f} %",
          "" if r["low_s"] is None else f"{format_time(r['low_s'])} to {format_time(r['high_s'])}",
-         r["answer"])
+         r["status"], r["answer"])
         for r in rows
     ]  # fmt: skip
 
@@ -173,8 +204,16 @@ def _errors(row: ErrorRow) -> dict[str, Any]:
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    shares = (f"{row[name]:.1%}" for name in ("median", "p90", "worst"))
-    return (str(row["rows"]), *shares, f"{row['bias']:+.1%}")
+    """Return the errors of a group; a figure that so few rows do not give is left out."""
+    rows = row["rows"]
+    middle, tail = rows >= _MIDDLE, rows >= _TAIL
+    return (
+        str(rows),
+        f"{row['median']:.1%}" if middle else "",
+        f"{row['p90']:.1%}" if tail else "",
+        f"{row['worst']:.1%}",
+        f"{row['bias']:+.1%}" if middle else "",
+    )
 
 
 def _row(row: Verdict) -> dict[str, Any]:
@@ -196,20 +235,12 @@ def _row(row: Verdict) -> dict[str, Any]:
         "low_s": None if found is None else found.low_s,
         "high_s": None if found is None else found.high_s,
         "of_bound": None if lower is None else lower.seconds / case.time_s,
+        "status": "" if found is None else found.status,
         "answer": _answer(row),
         "error": "" if row.error is None else f"{row.error:+.0%}",
         "model_bound": "" if found is None else found.bound,
         "reason": row.reason,
     }
-
-
-def _text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(cell) for cell in column) for column in zip(head, *rows, strict=True)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in (head, *rows)
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def _markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -23,7 +23,7 @@ __all__ = ["Result", "run_calibration", "run_validation"]
 _COLUMNS: Final = (
     *("row", "op", "shape", "dtype", "implementation", "hardware", "clock", "measured_s"),
     *("lower_bound_s", "schedule_bound_s", "estimate_s", "low_s", "high_s", "error", "bound"),
-    "note",
+    *("status", "note"),
 )
 
 
@@ -45,13 +45,14 @@ def run_validation(
     worst: int = 10,
     left_out: bool = False,
     out: Path | None = None,
+    width: int = 80,
 ) -> Result:
     """Validate the rows of ``csv``, write ``out`` if given, and return data and text."""
     cases = read_cases(csv, hardware=hardware, lnc=lnc)
     validation = validate(cases)
     rows = leave_one_out(cases, data=str(csv)) if left_out else []
     data = accuracy_data(validation, by=by, source=str(csv), left_out=rows, worst=worst)
-    text = accuracy_text(data, by=by, check=check)
+    text = accuracy_text(data, by=by, check=check, width=width)
     if out is None:
         return Result(data, text)
     suffix = out.suffix.lower()
@@ -129,6 +130,7 @@ def _write_rows(path: Path, validation: Validation) -> None:
                     ),
                     "" if row.error is None else row.error,
                     found.bound if found else "",
+                    found.status if found else "",
                     row.problem or row.reason or (found and "; ".join(found.notes)) or "",
                 ]
             )

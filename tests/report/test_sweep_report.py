@@ -149,4 +149,5 @@ def test_large_sweeps_are_drawn_in_part_and_say_so(tmp_path: Path) -> None:
     found = figures(tmp_path, "rmsnorm", "--rows", "1:400:+1", "--cols", "1:400:+1")
     assert len(found["heat"].cells) <= 10_000
     assert any("of 400 rows" in note for note in found["heat"].notes)
+    assert found["heat"].x.scale == found["curves"].x.scale == "linear"  # sizes in even steps
     assert "drawn are" not in " ".join(found["curves"].notes)  # one line of 400 is whole

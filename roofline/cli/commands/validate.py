@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from roofline.cli.terminal import echo, echo_json
+from roofline.cli.terminal import echo, echo_json, width
 
 __all__ = ["command"]
 
@@ -87,6 +87,7 @@ def command(
         worst=worst,
         left_out=leave_one_out,
         out=out,
+        width=width(),
     )
     if as_json:
         echo_json(result.data)
