@@ -138,7 +138,8 @@ def _cells(axes: Axes, figure: Figure, cells: list[Cell], lay: _Layout) -> list[
     )
     across = len({cell.x for cell in cells})
     down = len({cell.y for cell in cells})
-    if lay.width / across < 0.3 or lay.height / down < 0.18:
+    # no figures where they do not fit or where lines would cross them
+    if lay.width / across < 0.3 or lay.height / down < 0.18 or figure.curves:
         return []
     return [
         axes.text(
