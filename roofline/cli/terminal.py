@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,8 +16,23 @@ import click
 
 from roofline.textfile import show_controls
 
-__all__ = ["echo", "echo_json", "echo_written", "progress", "width"]
+__all__ = ["echo", "echo_json", "echo_report", "echo_written", "progress", "width"]
 
+_TONES: Final = {
+    "overhead": "yellow",
+    "hbm": "blue",
+    "dma": "blue",
+    "tensor": "red",
+    "vector": "red",
+    "scalar": "red",
+    "gpsimd": "red",
+    "serialization": "magenta",
+}
+"""The colour of a verdict: fixed time, memory, engines, waiting."""
+_VERDICT: Final = re.compile(
+    r"(?<![\w:/.-])(?:(overhead|hbm|dma|tensor|vector|scalar|gpsimd):[a-z]+(?:-[a-z]+)*"
+    r"|serialization)(?![\w:/.-])"
+)
 _PATIENCE_S: Final = 1.0
 _EVERY_S: Final = 0.2
 
@@ -26,6 +43,24 @@ def echo(message: Any, **how: Any) -> None:
     Names of kernels, files and operators come from files of others.
     """
     click.echo(show_controls(str(message)), **how)
+
+
+def echo_report(text: str, **how: Any) -> None:
+    """Print a report, with colour where it goes to a terminal that was not told to do without."""
+    shown = show_controls(text)
+    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    click.echo(_painted(shown) if coloured else shown, **how)
+
+
+def _painted(text: str) -> str:
+    """Return text with headings in bold and verdicts in the colour of what holds back."""
+    lines = text.split("\n")
+    for at, line in enumerate(lines):
+        if re.fullmatch("=+|-+", line) and at:
+            lines[at - 1] = click.style(lines[at - 1], bold=True)
+    return _VERDICT.sub(
+        lambda found: click.style(found[0], fg=_TONES[found[1] or found[0]]), "\n".join(lines)
+    )
 
 
 def echo_json(data: Any) -> None:

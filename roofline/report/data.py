@@ -14,7 +14,7 @@ from roofline.analysis.placement import Placement
 from roofline.analysis.verdict import Verdict
 from roofline.hardware.model import Hardware
 from roofline.plots.figure import Figure
-from roofline.report.study_untimed import untimed_json
+from roofline.report.study_untimed import estimate_json, untimed_json
 from roofline.report.trace_data import trace_json
 from roofline.study.evaluate import StudyResult
 from roofline.study.onset import fit_times
@@ -92,6 +92,7 @@ def study_json(result: StudyResult) -> dict[str, Any]:
             for key, one in study.sources.items()
         },
         "notes": list(study.notes),
+        "estimates": {key: estimate_json(one) for key, one in result.estimates.items()},
         "same_execution": {shown: list(other) for shown, other in result.same_execution.items()},
         **more,
     }

@@ -33,8 +33,8 @@ class Settings:
 
     ``hardware`` and ``lnc`` replace what a path says, ``window`` (``body``, ``total``) is judged
     with the marks of ``preset``. ``opener`` opens captures.
-    ``target`` (``MODULE:FUNCTION``) with ``arguments`` is counted and joined with a capture or
-    with ``time`` (such as ``33us``) on ``clock``.
+    ``target`` (``MODULE:FUNCTION``, or a closed form such as ``rmsnorm:fused``) with ``arguments``
+    is counted and joined with a capture or with ``time`` (such as ``33us``) on ``clock``.
     """
 
     hardware: str | None = None
@@ -216,6 +216,10 @@ def _context(study: Study) -> Study | None:
 def _work(settings: Settings) -> Work | None:
     if settings.target is None:
         return None
+    from roofline.work.named import is_named, named_work
+
+    if is_named(settings.target):
+        return named_work(settings.target, settings.arguments, variant=settings.mode)
     from roofline.work.callables import count_callable
 
     return count_callable(settings.target, settings.arguments, mode=settings.mode)

@@ -12,7 +12,7 @@ from roofline.report.study_context import onset, other_hardware, provenance
 from roofline.report.study_findings import findings, top_findings
 from roofline.report.study_quality import data_quality
 from roofline.report.study_rows import row_name
-from roofline.report.study_untimed import untimed_blocks
+from roofline.report.study_untimed import estimated_blocks, untimed_blocks
 from roofline.report.study_verdicts import verdicts
 from roofline.report.study_work import operators, sides, work
 from roofline.report.trace_blocks import operator_tables, trace_summary
@@ -35,6 +35,7 @@ def study_blocks(result: StudyResult) -> list[Block]:
         *top_findings(result),
         *_figures(),
         *findings(result),
+        *estimated_blocks(result),
         *untimed_blocks(result),
         *operator_tables(result),
         *(_tables(result) if result.rows else ()),
@@ -78,7 +79,12 @@ def _figures() -> tuple[Block, ...]:
 
 def summary_blocks(result: StudyResult) -> list[Block]:
     """Return what a terminal shows: verdicts in a sentence each, findings, what is modelled."""
-    return [*_headline(result), *findings(result), *untimed_blocks(result)]
+    return [
+        *_headline(result),
+        *findings(result),
+        *estimated_blocks(result),
+        *untimed_blocks(result),
+    ]
 
 
 def _headline(result: StudyResult) -> Iterator[Block]:

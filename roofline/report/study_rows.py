@@ -26,7 +26,7 @@ def some_rows(rows: Sequence[Row]) -> Sequence[Row]:
 
 def noun(result: StudyResult) -> str:
     """Return what the rows of a result are; a trace beside captures has a row an operator."""
-    if result.kind == "capture":
+    if result.kind == "capture" and result.captures:
         return "captures" if len(result.rows) == len(result.captures) else "rows"
     return "operators" if result.kind == "trace" else "variants"
 

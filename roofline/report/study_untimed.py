@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from roofline.engines import ELEMENT_ENGINES, resource_title
+from roofline.model.estimate import Estimate
 from roofline.report.alike import merged
 from roofline.report.blocks import Block, Heading, Paragraph, Table
+from roofline.report.study_rows import row_name
 from roofline.study.evaluate import StudyResult
 from roofline.study.untimed import Untimed
 from roofline.units import format_si, format_time
 
-__all__ = ["untimed_blocks", "untimed_json"]
+__all__ = ["estimate_json", "estimated_blocks", "untimed_blocks", "untimed_json"]
 
 _MOST = 9  # of a table; report.json holds every one
 
@@ -100,16 +102,7 @@ def untimed_json(one: Untimed) -> dict[str, Any]:
         "element_passes": placement.passes,
         "bytes": dict(placement.bytes),
         "lower_bound_s": placement.bound_s,
-        "modelled": None
-        if found is None
-        else {
-            "time_s": found.time_s,
-            "range_s": [found.low_s, found.high_s],
-            "clock": found.clock,
-            "bound": found.bound,
-            "quality": found.quality,
-            "notes": list(found.notes),
-        },
+        "modelled": None if found is None else estimate_json(found),
         "declared_schedule": None
         if one.schedule is None
         else {
@@ -121,6 +114,49 @@ def untimed_json(one: Untimed) -> dict[str, Any]:
         },
         "problem": one.problem,
     }
+
+
+def estimate_json(found: Estimate) -> dict[str, Any]:
+    """Return a modelled time with its range; times in s."""
+    return {
+        "time_s": found.time_s,
+        "range_s": [found.low_s, found.high_s],
+        "clock": found.clock,
+        "bound": found.bound,
+        "quality": found.quality,
+        "notes": list(found.notes),
+    }
+
+
+def estimated_blocks(result: StudyResult) -> Iterator[Block]:
+    """Yield the modelled time of the same work beside each time that has one; else nothing."""
+    rows = [row for row in result.rows if row.key in result.estimates]
+    if not rows:
+        return
+    found = [result.estimates[row.key] for row in rows]
+    yield Heading(text="Modelled beside the time", short="Modelled")
+    yield Table(
+        columns=("of", "time", "modelled", "range", "time over modelled"),
+        rows=tuple(
+            (
+                row_name(row, result),
+                format_time(row.time_s),
+                format_time(one.time_s),
+                merged([format_time(one.low_s), format_time(one.high_s)]),
+                f"{row.time_s / one.time_s:.3g}x",
+            )
+            for row, one in zip(rows, found, strict=True)
+        ),
+        numeric=frozenset({1, 2, 4}),
+        note=_modelled_on(found),
+    )
+
+
+def _modelled_on(found: Sequence[Estimate]) -> str:
+    clocks = ", ".join(dict.fromkeys(one.clock for one in found))
+    notes = dict.fromkeys(note for one in found for note in one.notes)
+    said = [f"Modelled on the clock {clocks}, and not measured", *notes]
+    return "; ".join(said) + "."
 
 
 def _dispatched(one: Untimed) -> str:

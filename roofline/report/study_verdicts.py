@@ -85,9 +85,7 @@ def _table(rows: Sequence[Row], result: StudyResult) -> Table:
     clocks = list(dict.fromkeys(map(_clock, rows)))
     firm = all(row.verdict.stable for row in rows)
     columns = {
-        "capture" if result.kind == "capture" else "variant": [
-            row_name(row, result) for row in rows
-        ],
+        noun(result)[:-1]: [row_name(row, result) for row in rows],
         "time": [format_time(row.time_s) for row in rows],
         "clock": list(map(_clock, rows)),
         "verdict": [row.verdict.label + (" (weak)" if row.verdict.weak else "") for row in rows],

@@ -76,7 +76,7 @@ def _table(table: Table, width: int) -> str:
         body if index in table.numeric else min(room // 3, _longest_word(column))
         for index, (column, body) in enumerate(zip(columns, bodies, strict=True))
     ]
-    for least in (bodies, words, [4] * len(widths)):
+    for least in (bodies, words, [4] * len(widths), [1] * len(widths)):
         while sum(widths) > room and any(a > b for a, b in zip(widths, least, strict=True)):
             spare = [size if size > low else 0 for size, low in zip(widths, least, strict=True)]
             widths[spare.index(max(spare))] -= 1

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from roofline.captures.capture import Capture
+    from roofline.model.estimate import Estimate
     from roofline.study.traced import TraceView
 
 __all__ = ["StudyResult", "evaluate", "rungs_of", "study_hardware", "work_of"]
@@ -48,6 +49,7 @@ class StudyResult:
     file; ``trace`` then holds the trace's operators, steps and launches. ``captures``
     are those a report was made of; ``same_execution`` maps names of them to those of other files
     of the same execution, which were left out.
+    ``estimates`` maps rows by their key to the modelled time of the same work on the same clock.
     """
 
     study: Study
@@ -63,6 +65,7 @@ class StudyResult:
     trace: TraceView | None = None
     captures: tuple[Capture, ...] = ()
     same_execution: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    estimates: Mapping[str, Estimate] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
         """Return the rows as a table for a notebook."""

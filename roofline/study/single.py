@@ -21,6 +21,7 @@ from roofline.clocks import Clock
 from roofline.errors import QueryError, StudyError
 from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
+from roofline.model.estimate import Estimate
 from roofline.study.captured import capture_findings, capture_hardware, capture_row
 from roofline.study.evaluate import StudyResult
 from roofline.study.findings import impossible_times
@@ -28,6 +29,7 @@ from roofline.study.load import list_studies
 from roofline.study.rows import Row
 from roofline.study.study import Config, Measurement, Source, Study, Variant
 from roofline.study.traced import ASSUMED, evaluate_trace, is_trace
+from roofline.study.untimed import estimated
 from roofline.work.work import Work
 
 __all__ = ["evaluate_captures", "evaluate_time"]
@@ -118,6 +120,8 @@ def evaluate_captures(
             for group in groups
             if len(group) > 1
         },
+        # of work that was counted: what a capture executed says nothing of how it would be timed
+        estimates=_estimates(rows[-1], machine) if work is not None and time_s is not None else {},
     )
 
 
@@ -133,7 +137,13 @@ def evaluate_time(
     """Return the result of a counted work and one time of it."""
     machine = load_hardware(hardware, lnc=lnc)
     row = _timed(work, machine, time_s, clock, preset)
-    return _result(work.name, work.name, machine, preset, [row], (), {}, [])
+    result = _result(work.name, work.name, machine, preset, [row], (), {}, [])
+    return replace(result, estimates=_estimates(row, machine))
+
+
+def _estimates(row: Row, machine: Hardware) -> dict[str, Estimate]:
+    found = estimated(row.work, machine, row.placement.clock)
+    return {} if found is None else {row.key: found}
 
 
 def _timed(

@@ -14,7 +14,7 @@ from roofline.study.declared import declared_schedule
 from roofline.study.study import Config, Study, Variant
 from roofline.work.work import Work
 
-__all__ = ["Untimed", "untimed_variants", "without_time"]
+__all__ = ["Untimed", "estimated", "untimed_variants", "without_time"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +38,15 @@ class Untimed:
     def key(self) -> str:
         """Variant and config, as rows with a time spell it."""
         return ", ".join(filter(None, (self.variant.name, self.config.key)))
+
+
+def estimated(work: Work, hardware: Hardware, clock: str) -> Estimate | None:
+    """Return the modelled time of a work on a clock, ``None`` where the model has none for it."""
+    name = work.mode if work.mode in VARIANTS else "fused"
+    try:
+        return estimate(work, hardware, variant=name, clock=clock)
+    except RooflineError:
+        return None
 
 
 def untimed_variants(study: Study) -> tuple[Variant, ...]:

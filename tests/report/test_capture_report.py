@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from roofline.cli.main import main
+from roofline.hardware.load import load_hardware
+from roofline.model.estimate import estimate
 from roofline.report.alike import skeleton
 from roofline.report.blocks import Entries, Table
 from roofline.report.data import study_json
@@ -16,6 +18,7 @@ from roofline.report.study_report import study_page
 from roofline.report.terminal import to_text
 from roofline.study.evaluate import StudyResult
 from roofline.units import format_time
+from roofline.work.closed_form import closed_form
 
 SUMMARY = {
     "total_time": 224.1955e-6,
@@ -157,6 +160,34 @@ def test_a_capture_joins_its_work_and_an_unprofiled_time(
     assert plain.placement.clock == "nki_benchmark"
     alone = result_of(None, Settings(**joined))
     assert [row.time_s for row in alone.rows] == [pytest.approx(210e-6)]
+
+
+def test_a_time_of_a_closed_form_has_the_model_beside_it(
+    capsys: pytest.CaptureFixture[str], root: Path
+) -> None:
+    given = [
+        *("report", "--work", "rmsnorm:fused", "--hw", "trn2"),
+        *("--arg", "rows=512", "--arg", "cols=3072", "--arg", "dtype=bf16"),
+        *("--time", "33us", "--clock", "device_execution"),
+    ]
+    assert run(*given, "--json") == 0
+    data = json.loads(capsys.readouterr().out)
+    (row,) = data["rows"]
+    assert row["placement"]["bytes"]["minimal"] == 2 * (2 * 512 * 3072 + 3072)
+    model = data["estimates"][row["key"]]
+    wanted = estimate(
+        closed_form("rmsnorm", rows=512, cols=3072, dtype="bf16"), load_hardware("trn2")
+    )
+    assert model["time_s"] == pytest.approx(wanted.time_s)
+    assert model["range_s"] == pytest.approx([wanted.low_s, wanted.high_s])
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((root / "docs" / "schema" / "report-1.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(data)
+    assert run(*given) == 0
+    out = capsys.readouterr().out
+    assert "Modelled beside the time" in out
+    assert f"{33e-6 / wanted.time_s:.3g}x" in out
+    assert "and not measured" in out
 
 
 @pytest.mark.parametrize(

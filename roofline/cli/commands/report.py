@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from roofline.cli.opening import capture_options, hardware_options, opener_of
-from roofline.cli.terminal import echo
+from roofline.cli.terminal import echo, echo_report, width
 
 __all__ = ["command"]
 
@@ -37,15 +37,17 @@ __all__ = ["command"]
 @click.option(
     "--work",
     "target",
-    metavar="MODULE:FUNCTION",
-    help="Count this torch function and join it with the capture or the time; runs its code.",
+    metavar="NAME",
+    help="Join this work with the capture or the time: a closed form (rmsnorm:fused, with its "
+    "sizes) or a torch function MODULE:FUNCTION, whose code is run.",
 )
 @click.option(
     "--arg",
     "arguments",
     multiple=True,
     metavar="NAME=VALUE",
-    help="An operand of --work (x=4x512:bf16) or a value (eps=1e-6). Repeatable.",
+    help="An argument of --work: a size (rows=512) and dtype=bf16 of a closed form, an operand "
+    "(x=4x512:bf16) or a value (eps=1e-6) of a function. Repeatable.",
 )
 @click.option("--mode", default="fused", show_default=True, help="How --work is counted.")
 @click.option("--time", "time", metavar="TIME", help="An unprofiled time to place, such as 33us.")
@@ -72,10 +74,9 @@ def command(
       roofline report rmsnorm-4x512-bf16
       roofline report kernel.ntff -o report
     """
-    from roofline.cli.terminal import width
     from roofline.report.run import Settings, report
 
     opener = opener_of(vendor=vendor, via=via, neffs=neffs, program=program)
     wanted = Settings(opener=opener, **settings)
     for text in report(paths, wanted, output=output, as_json=as_json, width=width()):
-        echo(text, nl=False)
+        (echo if as_json else echo_report)(text, nl=False)
