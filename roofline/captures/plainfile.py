@@ -10,14 +10,14 @@ from typing import IO, BinaryIO, Final, cast
 
 from roofline.errors import CaptureError
 
-__all__ = ["open_plain", "open_regular"]
+__all__ = ["growth_fault", "open_plain", "open_regular"]
 
 _CHUNK: Final = 1 << 20
 _IN_MEMORY: Final = 64 << 20
 _GZIP: Final = b"\x1f\x8b"
 _BOMB_BYTES: Final = 256 << 20
-_BOMB_RATIO: Final = 400
-"""A profile compresses 10 to 40 times; one byte repeated, 1000 times."""
+_BOMB_RATIO: Final = 200
+"""A profile compresses 10 to 40 times; one event repeated, 300, and one byte, 1000 times."""
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -30,6 +30,13 @@ def open_regular(path: Path) -> BinaryIO:
     if not path.is_file():
         raise CaptureError(f"{path}: not a regular file")
     return path.open("rb")
+
+
+def growth_fault(grown: int, packed: int) -> str:
+    """Return why ``packed`` bytes that grew to ``grown`` are no capture; empty if they may be."""
+    if grown <= max(_BOMB_BYTES, _BOMB_RATIO * packed):
+        return ""
+    return f"gzip that grows more than {_BOMB_RATIO} times: not a capture"
 
 
 def open_plain(path: Path) -> IO[bytes]:
@@ -56,9 +63,7 @@ def _decompress(path: Path, file: IO[bytes]) -> IO[bytes]:
         with gzip.GzipFile(fileobj=file) as members:
             while not fault and (block := members.read(_CHUNK)):
                 plain.write(block)
-                grown = plain.tell()
-                if grown > max(_BOMB_BYTES, _BOMB_RATIO * file.tell()):
-                    fault = f"gzip that grows more than {_BOMB_RATIO} times: not a capture"
+                fault = growth_fault(plain.tell(), file.tell())
     except EOFError:
         fault = "the gzip stream is truncated"
     except (gzip.BadGzipFile, zlib.error) as error:

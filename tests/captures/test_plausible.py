@@ -117,6 +117,11 @@ def test_a_stream_that_grows_as_no_capture_does_is_refused(
 ) -> None:
     monkeypatch.setattr("roofline.captures.plainfile._BOMB_BYTES", 1 << 20)
     path = tmp_path / "bomb.json.gz"
-    path.write_bytes(gzip.compress(b'{"instruction":[' + b" " * (8 << 20) + b"]}"))
-    with pytest.raises(CaptureError, match="gzip that grows more than 400 times"):
-        describe(open_capture(path))
+    event = b'{"ph":"X","name":"a","cat":"cpu_op","ts":1,"dur":1,"pid":1,"tid":1},'
+    for text in (
+        b'{"instruction":[' + b" " * (8 << 20) + b"]}",
+        b'{"traceEvents":[' + event * 100_000 + event[:-1] + b"]}",
+    ):
+        path.write_bytes(gzip.compress(text))
+        with pytest.raises(CaptureError, match="gzip that grows more than 200 times"):
+            describe(open_capture(path))

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from roofline.captures.chrome_trace.fields import Document
-from roofline.captures.plainfile import open_regular
+from roofline.captures.plainfile import growth_fault, open_regular
 from roofline.errors import CaptureError
 
 __all__ = ["decode_array", "decode_events", "read_document", "read_whole"]
@@ -83,12 +83,14 @@ def _chunks(path: Path) -> Iterator[bytes]:
                 yield chunk
             return
         inflate = zlib.decompressobj(wbits=31)
-        chunk, begin = first, True
+        chunk, begin, grown = first, True, 0
         try:
             while chunk:
                 data = inflate.decompress(chunk, BLOCK_BYTES)
                 yield data.removeprefix(_BOM) if begin else data
-                begin = False
+                begin, grown = False, grown + len(data)
+                if fault := growth_fault(grown, file.tell()):
+                    raise CaptureError(f"{path}: {fault}")
                 chunk = inflate.unconsumed_tail or (
                     inflate.unused_data if inflate.eof else file.read(BLOCK_BYTES)
                 )
