@@ -70,14 +70,18 @@ def schedule(*, rows: int, cols: int, dtype: str) -> dict[str, Any]:
     """Return what the schedule above does: element-passes by engine, and HBM bytes.
 
     The weight counts on every partition of a tile. Without a launch grid the kernel runs on one
-    physical core. The stages of a tile: square, rsqrt, scale.
+    physical core. The stages of a tile: square, rsqrt, scale. Rows that do not fit into SBUF need a
+    kernel that splits them.
     """
     size = ITEM_BYTES[dtype]
     lanes = min(rows, PARTITIONS)
+    # the weight, the squares that nobody reads, and tile and result twice: one works, one moves
+    tiles = 1 + 1 + 2 * (2 if rows > PARTITIONS else 1)
     return {
         "element_passes": {"scalar": rows * cols + rows, "vector": rows * cols},
         "hbm_read_bytes": (rows * cols + lanes * cols) * size,
         "hbm_write_bytes": rows * cols * size,
         "cores": 1,
         "stages": 3,
+        "sbuf_partition_bytes": tiles * cols * size,
     }

@@ -92,13 +92,15 @@ def estimate(
     ``variant`` is one of ``VARIANTS``: ``eager`` runs every operator as a launch of its own, the
     others all of them in one. ``schedule`` overrides passes per element on Vector by operator or
     family, such as ``{"norm": 2.0}``; ``kernel`` is what a kernel declares of itself, and takes the
-    place of the usual schedule. Raises ``WorkError`` for a work that does nothing.
+    place of the usual schedule. Raises ``WorkError`` for a work that does nothing, ``QueryError``
+    for a kernel that does not fit into SBUF.
     """
     name = variant_of(variant)
     demand = demand_of(work, separate=name == "eager" and kernel is None)
     if kernel is not None:
         if not demand.regions[0].parts:
             raise WorkError(f"work {work.name!r} has no operator for the declared schedule")
+        kernel.check_fits(hardware)
         demand, hardware = as_declared(demand, kernel), kernel.on(hardware)
     rates = rates_for(hardware, work.dtype, VARIANTS[name][1], clock=clock)
     if schedule:

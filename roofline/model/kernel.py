@@ -12,9 +12,9 @@ from roofline.hardware.model import Hardware
 from roofline.model.demand import Demand
 from roofline.model.schedule import schedule_for
 
-__all__ = ["KernelSchedule", "as_declared"]
+__all__ = ["KernelSchedule", "as_declared", "sbuf_partition_bytes"]
 
-_COUNTS: Final = ("hbm_read_bytes", "hbm_write_bytes", "cores", "stages")
+_COUNTS: Final = ("hbm_read_bytes", "hbm_write_bytes", "cores", "stages", "sbuf_partition_bytes")
 _NEEDED: Final = ("element_passes", "hbm_read_bytes", "hbm_write_bytes")
 
 
@@ -25,7 +25,9 @@ class KernelSchedule:
     ``element_passes`` maps an element engine to its element-passes; ``hbm_read_bytes`` and
     ``hbm_write_bytes`` are what its DMA moves, reloads and broadcasts included. ``cores`` is how
     many physical cores of a logical one it runs on (1 unless it is launched over several),
-    ``stages`` how many dependent steps a tile goes through (``None``: as usual for its family).
+    ``stages`` how many dependent steps a tile goes through (``None``: as usual for its family),
+    ``sbuf_partition_bytes`` the most bytes it holds on an SBUF partition at once (``None``: not
+    declared).
     """
 
     element_passes: Mapping[str, int]
@@ -33,6 +35,7 @@ class KernelSchedule:
     hbm_write_bytes: int
     cores: int = 1
     stages: int | None = None
+    sbuf_partition_bytes: int | None = None
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> KernelSchedule:
@@ -66,6 +69,22 @@ class KernelSchedule:
     def on(self, hardware: Hardware) -> Hardware:
         """Return the hardware with no more cores at work than the kernel runs on."""
         return replace(hardware, working_cores=min(self.cores, hardware.working_cores))
+
+    def check_fits(self, hardware: Hardware) -> None:
+        """Raise ``QueryError`` where the kernel does not fit into SBUF."""
+        needed, held = self.sbuf_partition_bytes, sbuf_partition_bytes(hardware)
+        if needed is not None and needed > held:
+            raise QueryError(
+                f"declared schedule: {needed:,} B on an SBUF partition, where {hardware.name} has "
+                f"{held:,} B"
+            )
+
+
+def sbuf_partition_bytes(hardware: Hardware) -> int:
+    """Return how many bytes of an SBUF partition a kernel can use, as far as is documented."""
+    usable = "memories.sbuf.usable.partition_bytes"
+    path = usable if usable in hardware.values else "memories.sbuf.partition_bytes"
+    return round(hardware.value(path).value)
 
 
 def as_declared(demand: Demand, schedule: KernelSchedule) -> Demand:

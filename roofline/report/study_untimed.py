@@ -7,12 +7,13 @@ from typing import Any
 
 from roofline.engines import ELEMENT_ENGINES, resource_title
 from roofline.model.estimate import Estimate
+from roofline.model.kernel import KernelSchedule, sbuf_partition_bytes
 from roofline.report.alike import merged
 from roofline.report.blocks import Block, Heading, Paragraph, Table
 from roofline.report.study_rows import row_name
 from roofline.study.evaluate import StudyResult
 from roofline.study.untimed import Untimed
-from roofline.units import format_si, format_time
+from roofline.units import format_percent, format_si, format_time
 
 __all__ = ["estimate_json", "estimated_blocks", "untimed_blocks", "untimed_json"]
 
@@ -73,6 +74,7 @@ def _declared(shown: Sequence[Untimed], *, single: bool) -> Iterator[Block]:
         "cores": [
             str(schedule.on(one.placement.hardware).working_cores) for one, schedule in known
         ],
+        "SBUF": [_of_sbuf(one, schedule) for one, schedule in known],
         "schedule bound": [
             "unknown" if one.estimate is None else format_time(one.estimate.schedule_bound_s)
             for one, _ in known
@@ -83,10 +85,16 @@ def _declared(shown: Sequence[Untimed], *, single: bool) -> Iterator[Block]:
     yield Table(
         columns=tuple(columns),
         rows=tuple(zip(*columns.values(), strict=True)),
-        numeric=frozenset(range(len(columns) - len(engines) - 4, len(columns))),
-        note="As the kernels declare their schedules: element-passes by engine, HBM bytes, and the "
-        "physical cores they run on.",
+        numeric=frozenset(range(len(columns) - len(engines) - 5, len(columns))),
+        note="As the kernels declare their schedules: element-passes by engine, HBM bytes, the "
+        "physical cores they run on, and the part of an SBUF partition they fill.",
     )
+
+
+def _of_sbuf(one: Untimed, schedule: KernelSchedule) -> str:
+    needed = schedule.sbuf_partition_bytes
+    held = sbuf_partition_bytes(one.placement.hardware)
+    return "unknown" if needed is None else format_percent(needed / held)
 
 
 def untimed_json(one: Untimed) -> dict[str, Any]:
@@ -110,6 +118,7 @@ def untimed_json(one: Untimed) -> dict[str, Any]:
             "hbm_read_bytes": one.schedule.hbm_read_bytes,
             "hbm_write_bytes": one.schedule.hbm_write_bytes,
             "cores": one.schedule.cores,
+            "sbuf_partition_bytes": one.schedule.sbuf_partition_bytes,
             "schedule_bound_s": None if found is None else found.schedule_bound_s,
         },
         "problem": one.problem,

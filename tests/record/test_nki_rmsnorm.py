@@ -125,3 +125,20 @@ def test_the_script_records_every_way(tmp_path: Path) -> None:
         ("naive-cpu-epsilon", 6), ("naive-device-epsilon", 6), ("naive-float-epsilon", 6),
         ("fused", 1), ("compiled", 1),
     ]  # fmt: skip
+
+
+def test_rows_that_do_not_fit_into_sbuf_are_not_modelled() -> None:
+    module = kernel_module()
+    result = study_result("rmsnorm-2048xK")
+    ours = {one.config.key: one for one in result.untimed if one.variant.name == "nki-onepass"}
+    large = ours["2048x9728 fp32"]
+    # weight, squares, and two tiles with their results, of 9728 fp32 each
+    assert large.schedule is not None
+    assert large.schedule.sbuf_partition_bytes == 6 * 9728 * 4 > 212_984
+    assert large.estimate is None
+    assert large.problem == (
+        "declared schedule: 233,472 B on an SBUF partition, where trn2 has 212,984 B"
+    )
+    assert ours["2048x9728 bf16"].estimate is not None
+    # a single tile needs no second buffer
+    assert module.schedule(rows=4, cols=512, dtype="bf16")["sbuf_partition_bytes"] == 4 * 512 * 2
