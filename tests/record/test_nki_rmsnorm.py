@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from roofline.model.estimate import estimate
+from roofline.model.kernel import sbuf_partition_bytes
 from roofline.record.manifest import load_manifest
 from roofline.report.run import study_result
 from tests.record.numpy_nki import Machine, tensor
@@ -70,13 +71,16 @@ def test_it_is_a_variant_of_the_studies_that_was_never_timed(name: str) -> None:
         rows, cols = one.config.shape["rows"], one.config.shape["cols"]
         assert one.work.total_flops == 4 * rows * cols + 2 * rows
         assert one.schedule is not None
-        assert one.estimate is not None
-        assert one.problem == ""
         # what is beyond the minimum is the weight on the other partitions of a tile
         size = {"fp32": 4}.get(one.config.dtype, 2)
         more = (min(rows, 128) - 1) * cols * size
         assert one.schedule.hbm_bytes - one.work.minimal_bytes == more
         assert one.placement.bound_s is not None
+        if one.schedule.sbuf_partition_bytes > sbuf_partition_bytes(result.hardware):
+            assert (one.estimate, one.config.key) == (None, "2048x9728 fp32")
+            continue
+        assert one.problem == ""
+        assert one.estimate is not None
         assert one.placement.bound_s < one.estimate.schedule_bound_s < one.estimate.time_s
 
 
