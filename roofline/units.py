@@ -19,6 +19,7 @@ __all__ = [
     "format_percent",
     "format_rate",
     "format_si",
+    "format_span",
     "format_time",
     "parse_quantity",
     "parse_time",
@@ -123,6 +124,19 @@ def format_time(seconds: float | None, *, digits: int = 3) -> str:
     '376 µs'
     """
     return format_si(seconds, "s", digits=digits)
+
+
+def format_span(low: float, high: float, unit: str = "s", *, digits: int = 3) -> str:
+    """Return a range; a unit that both ends share is written once, and equal ends are one value.
+
+    >>> format_span(2.41e-5, 4.07e-5), format_span(5e-7, 2e-6), format_span(1e-6, 1e-6)
+    ('24.1 to 40.7 µs', '500 ns to 2 µs', '1 µs')
+    """
+    first, last = (format_si(value, unit, digits=digits) for value in (low, high))
+    if first == last:
+        return last
+    number, _, written = first.partition(" ")
+    return f"{number if written == last.partition(' ')[2] else first} to {last}"
 
 
 def format_rate(value: float | None, unit: str, *, digits: int = 3) -> str:

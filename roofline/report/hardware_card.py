@@ -14,7 +14,7 @@ __all__ = ["hardware_card"]
 def hardware_card(hardware: Hardware) -> Iterator[Block]:
     """Yield what ``roofline hw show`` says of a hardware, source by source."""
     sources = Sources()
-    yield Heading(text="Hardware")
+    yield Heading(text=f"Hardware: {hardware.name}")
     yield Bullets(items=setting(hardware))
     yield Paragraph(
         text="Roofs hold for all working cores together, clocks, arrays and sizes for one core. "

@@ -14,14 +14,15 @@ from roofline import __version__
 from roofline.model.stored import Series, open_sweep, sizes_of, summarise
 from roofline.report.blocks import Block, FigureBlock, Heading, Paragraph, Table
 from roofline.report.data import SCHEMA_VERSION, figures_json, to_json
+from roofline.report.hardware_card import hardware_card
 from roofline.report.html import to_html
 from roofline.report.markdown import to_markdown
 from roofline.report.panels import panel_of
 from roofline.report.sweep_figures import sweep_figures
 from roofline.report.sweep_rows import spread, sweep_rows
-from roofline.report.sweep_summary import crossings, extremes, series_json
+from roofline.report.sweep_summary import crossings, extremes, ratios, series_json
 from roofline.report.write import write_folder
-from roofline.units import format_count, format_number, format_percent, format_time
+from roofline.units import format_count, format_number, format_percent, format_span, format_time
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -73,21 +74,19 @@ def sweep_blocks(report: SweepReport, figures: Sequence[Figure] = ()) -> list[Bl
     blocks: list[Block] = [
         Heading(text=f"Sweep of {attrs.get('op', report.name)}", level=1),
         Paragraph(
-            text=f"{spans}; {format_count(report.total)} points{part}. Times are modelled, clock "
-            f"{attrs.get('clock', 'unknown')}; LNC: {attrs.get('lnc', 'unknown')}. "
-            f"{attrs.get('conventions', '')}."
+            text=f"{spans}; {format_count(report.total)} points{part}. Times are modelled (see "
+            f"docs/model.md) on the clock {attrs.get('clock', 'unknown')}; LNC: "
+            f"{str(attrs.get('lnc', 'unknown')).replace('=', ' ')}. Of roof: lower bound over time."
         ),
-        Heading(text="What bounds the points"),
-        _bounds(report),
-        *extremes(report.series),
-        *crossings(report.series),
     ]
     if attrs.get("problems"):
         blocks.append(Paragraph(text=f"Not modelled: {attrs['problems']}"))
+    blocks += ratios(spread(report.data)["estimate"])
+    blocks += [Heading(text="What bounds the points"), _bounds(report)]
     if figures:
         blocks.append(Heading(text="Figures"))
         blocks += [FigureBlock(stem=figure.key, alt=figure.title) for figure in figures]
-    return blocks
+    return [*blocks, *extremes(report.series), *crossings(report.series)]
 
 
 def _span(data: xr.Dataset, name: str) -> str:
@@ -112,15 +111,15 @@ def _bounds(report: SweepReport) -> Table:
             own = groups.get(key, [])
             times = [row["estimate"] for row in own if row["estimate"]]
             roofs = [row["percent_of_roof"] for row in own if row["percent_of_roof"] is not None]
-            span = f"{format_time(min(times))} to {format_time(max(times))}" if times else ""
+            span = format_span(min(times), max(times)) if times else ""
             middle = format_percent(float(np.median(roofs)) / 100) if roofs else ""
             share = format_percent(count / (one.points + one.empty))
-            lines.append((*key, format_count(count), share, span, middle))
+            lines.append((one.key, bound, format_count(count), share, span, middle))
     whole = len(report.rows) == report.total
     return Table(
-        columns=(*_AXES, "bound", "points", "share", "time", "of roof, median"),
+        columns=("series", "bound", "points", "share", "time", "of roof, median"),
         rows=tuple(lines),
-        numeric=frozenset({4, 5, 7}),
+        numeric=frozenset({2, 3, 5}),
         note="" if whole else "Counts are of every point, times and medians of those shown.",
     )
 
@@ -203,6 +202,7 @@ def _fill(report: SweepReport, scratch: Path) -> None:
 
     pairs = list(sweep_figures(report.data))
     figures = [figure for figure, _ in pairs]
+    chips = {chip.name: chip for _, chip in pairs if chip is not None}.values()
     blocks = sweep_blocks(report, figures)
     texts = {"report.md": to_markdown(blocks), "report.json": to_json(sweep_json(report)),
              "points.csv": _csv(report), "figures.json": figures_json(figures)}  # fmt: skip
@@ -211,7 +211,7 @@ def _fill(report: SweepReport, scratch: Path) -> None:
         texts[f"{figure.key}.csv"] = figure_csv(figure)
     texts["index.html"] = to_html(
         f"Sweep of {report.data.attrs.get('op', report.name)}",
-        [*blocks, *_points(report)],
+        [*blocks, *_points(report), *(block for chip in chips for block in hardware_card(chip))],
         panels=[panel_of(figure, hardware) for figure, hardware in pairs],
     )
     for name, text in texts.items():

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from roofline.model.stored import Extreme, Series
+import numpy as np
+
+from roofline.model.stored import AXES, Extreme, Series
 from roofline.report.blocks import Block, Heading, Paragraph, Table
-from roofline.units import format_count, format_percent, format_time
+from roofline.units import format_count, format_number, format_percent, format_time
 
-__all__ = ["crossings", "extremes", "series_json"]
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["crossings", "extremes", "ratios", "series_json"]
 
 _ROWS: Final = 40  # of a table
 
 
 def extremes(series: Sequence[Series]) -> Iterator[Block]:
     """Yield the fastest and slowest points, and those nearest to and farthest from their roof."""
-    words = {"fastest": "fastest", "slowest": "slowest", "best": "nearest to its roof",
-             "worst": "farthest from its roof"}  # fmt: skip
-    rows = [
-        (one.key, words[name], _place(point.sizes), format_time(point.estimate_s),
-         _percent(point), point.bound)
-        for one in series
-        for name, point in one.extremes.items()
-    ]  # fmt: skip
+    rows = [(one.key, ", ".join(names), *point) for one in series for point, names in _points(one)]
     if not rows:
         return
     yield Heading(text="Best and worst")
@@ -35,6 +33,45 @@ def extremes(series: Sequence[Series]) -> Iterator[Block]:
         note="of roof: lower bound over estimate."
         + (f" {len(rows) - _ROWS} more rows are in report.json." if len(rows) > _ROWS else ""),
     )
+
+
+def _points(one: Series) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """Yield each extreme point as cells, with everything it is."""
+    words = {"fastest": "fastest", "slowest": "slowest", "best": "nearest to its roof",
+             "worst": "farthest from its roof"}  # fmt: skip
+    found: dict[tuple[str, ...], list[str]] = {}
+    for name, point in one.extremes.items():
+        cells = (_place(point.sizes), format_time(point.estimate_s), _percent(point), point.bound)
+        found.setdefault(cells, []).append(words[name])
+    yield from found.items()
+
+
+def ratios(estimates: xr.DataArray) -> Iterator[Block]:
+    """Yield how long each chip, dtype and variant takes against the first, over all points.
+
+    ``estimates`` holds modelled times in s over ``AXES`` and sizes; NaN is not modelled.
+    """
+    rows = []
+    for axis in AXES:
+        first, *rest = estimates[axis].values.tolist()
+        for other in rest:
+            ratio = (estimates.sel({axis: other}) / estimates.sel({axis: first})).values
+            ratio = ratio[np.isfinite(ratio)]
+            if len(ratio):
+                low, middle, high = (
+                    f"{format_number(float(value))}x"
+                    for value in (ratio.min(), np.median(ratio), ratio.max())
+                )
+                rows.append((axis, f"{other} against {first}", middle, low, high))
+    if rows:
+        yield Heading(text="Against each other")
+        yield Table(
+            columns=("axis", "time of", "median", "smallest", "largest"),
+            rows=tuple(rows),
+            numeric=frozenset({2, 3, 4}),
+            note="Ratios of modelled times of points that differ in this axis alone: above 1x the "
+            "first of the two is slower.",
+        )
 
 
 def crossings(series: Sequence[Series]) -> Iterator[Block]:

@@ -9,11 +9,12 @@ from roofline.model.crossover import Crossover
 from roofline.model.stored import AXES
 from roofline.model.sweep import Plan
 from roofline.report.blocks import Block, Paragraph, Table
-from roofline.units import format_count, format_percent, format_time
+from roofline.units import format_count, format_percent, format_span, format_time
 
 __all__ = ["change_blocks", "head_blocks", "point_blocks", "sensitivity_blocks"]
 
 _SHOWN: Final = 24  # rows of a table
+_SERIES: Final = 8  # with tables of their own
 _SPARE: Final = ("lower bound", "interval")
 _STATUS: Final = {
     "calibrated": "inside the sizes that the constants were fitted on",
@@ -44,34 +45,57 @@ def head_blocks(ready: Plan) -> list[Block]:
 def point_blocks(
     rows: Sequence[Mapping[str, Any]], sizes: Sequence[str], *, width: int
 ) -> list[Block]:
-    """Return a table of points, of many the first and the last; what is the same in all is out.
+    """Return points as a table, or as one a series where they are many or ``width`` is narrow.
 
-    Where it does not fit in ``width`` columns, those that follow from others are left out.
+    What is the same in all is left out, and columns that follow from others where they do not
+    fit. Of many points the first and the last of each series are shown.
     """
     if not rows or "bound" not in rows[0]:
         return []
     axes = [axis for axis in AXES if len({row[axis] for row in rows}) > 1]
-    half = _SHOWN // 2
-    shown = rows if len(rows) <= _SHOWN else [*rows[:half], *rows[-half:]]
-    lines = [_cells(row, axes, sizes) for row in shown]
-    if not axes:
-        lines = [{name: cell for name, cell in line.items() if name != "series"} for line in lines]
+    lines = [_cells(row, axes, sizes) for row in rows[: _SHOWN + 1]]
+    note = _status_note(rows)
+    if len(rows) <= _SHOWN and (not axes or _width(_narrowed(lines, width)) <= width):
+        return [_table(lines, width, note)]
+    series: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        series.setdefault(" ".join(str(row[axis]) for axis in axes), []).append(row)
+    half = max(2, _SHOWN // len(series) // 2)
+    blocks: list[Block] = []
+    for name, own in list(series.items())[:_SERIES]:
+        cut = len(own) > 2 * half + 1
+        lines = [_cells(row, (), sizes) for row in ([*own[:half], *own[-half:]] if cut else own)]
+        if cut:
+            lines.insert(half, {key: "..." if at == 1 else "" for at, key in enumerate(lines[0])})
+        blocks += [Paragraph(text=f"{name}:")] if name else []
+        blocks.append(_table(lines, width))
+    more = [f"{len(series) - _SERIES} more series"] if len(series) > _SERIES else []
+    if len(rows) > sum(len(one.rows) for one in blocks if isinstance(one, Table)):
+        more.append(f"all {format_count(len(rows))} points")
+    if more:
+        note = f"{' and '.join(more)} are in --json and -o. {note}"
+    return [*blocks, Paragraph(text=note.rstrip())] if note else blocks
+
+
+def _narrowed(lines: list[dict[str, str]], width: int) -> list[dict[str, str]]:
+    """Return lines without the columns that nobody fills, and that ``width`` has no room for."""
+    empty = {name for name in lines[0] if not any(line[name] for line in lines)}
+    lines = [{name: line[name] for name in line if name not in empty} for line in lines]
     for spare in _SPARE:
         if _width(lines) > width:
-            lines = [{name: cell for name, cell in line.items() if name != spare} for line in lines]
-    note = _status_note(rows)
-    if len(rows) > _SHOWN:
-        lines.insert(half, {name: "..." if at == 0 else "" for at, name in enumerate(lines[0])})
-        note = f"{len(rows) - _SHOWN} more are in --json and -o. {note}"
+            lines = [{name: line[name] for name in line if name != spare} for line in lines]
+    return lines
+
+
+def _table(lines: list[dict[str, str]], width: int, note: str = "") -> Table:
+    lines = _narrowed(lines, width)
     left = ("series", "bound", "status")
-    return [
-        Table(
-            columns=tuple(lines[0]),
-            rows=tuple(tuple(line.values()) for line in lines),
-            numeric=frozenset(at for at, name in enumerate(lines[0]) if name not in left),
-            note=note,
-        )
-    ]
+    return Table(
+        columns=tuple(lines[0]),
+        rows=tuple(tuple(line.values()) for line in lines),
+        numeric=frozenset(at for at, name in enumerate(lines[0]) if name not in left),
+        note=note,
+    )
 
 
 def _cells(row: Mapping[str, Any], axes: Sequence[str], sizes: Sequence[str]) -> dict[str, str]:
@@ -131,12 +155,8 @@ def sensitivity_blocks(gains: Sequence[Mapping[str, Any]], which: str) -> list[B
 
 
 def _interval(row: Mapping[str, Any]) -> str:
-    """Return the interval of an estimate; a unit that both ends share is written once."""
     low, high = row.get("estimate_low"), row.get("estimate_high")
-    if low is None or high is None:
-        return ""
-    first, last = format_time(low), format_time(high)
-    return f"{first.split()[0] if first.split()[1] == last.split()[1] else first} to {last}"
+    return "" if low is None or high is None else format_span(low, high)
 
 
 def _status_note(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -168,7 +168,7 @@ def test_the_page_says_the_gate_first_and_opens_without_errors(driver: Any, page
     )
     assert heads == [
         "Gate fails", "What changed", "Why", "On the roofline", "Engines", "Where the time goes",
-        "All quantities", "Findings", "Gone and new kernels", "Data quality", "Hardware",
+        "All quantities", "Findings", "Gone and new kernels", "Data quality", "Hardware: trn2",
         "Conventions", "Inputs",
     ]  # fmt: skip
     drawn = "return [...document.querySelectorAll('.plot')].every((e) => e.clientHeight > 60)"

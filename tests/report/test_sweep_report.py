@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from roofline.cli.main import main
@@ -10,9 +11,11 @@ from roofline.errors import QueryError
 from roofline.plots.draw import draw, save
 from roofline.plots.figure import Figure
 from roofline.plots.table import figure_from_csv
+from roofline.report.blocks import Table
 from roofline.report.run import report
 from roofline.report.sweep_figures import sweep_figures
 from roofline.report.sweep_report import sweep_report
+from roofline.report.sweep_summary import ratios
 
 
 def run(*args: str) -> int:
@@ -151,3 +154,31 @@ def test_large_sweeps_are_drawn_in_part_and_say_so(tmp_path: Path) -> None:
     assert any("of 400 rows" in note for note in found["heat"].notes)
     assert found["heat"].x.scale == found["curves"].x.scale == "linear"  # sizes in even steps
     assert "drawn are" not in " ".join(found["curves"].notes)  # one line of 400 is whole
+
+
+def test_chips_dtypes_and_variants_are_held_against_each_other(tmp_path: Path) -> None:
+    out = tmp_path / "s.nc"
+    assert run("sweep", "rmsnorm", "--rows", "128,4096", "--cols", "512,2048", "--hw", "trn2,trn1",
+               "--dtype", "bf16,fp32", "--variant", "fused,naive", "-o", str(out)) == 0  # fmt: skip
+    estimates = sweep_report(str(out)).data["estimate"]
+    (_, table) = ratios(estimates)
+    assert isinstance(table, Table)
+    assert [row[0] for row in table.rows] == ["hardware", "dtype", "variant"]
+    for axis, what, middle, low, high in table.rows:
+        other, first = what.split(" against ")
+        exact = (estimates.sel({axis: other}) / estimates.sel({axis: first})).values
+        shown = [float(cell.removesuffix("x")) for cell in (middle, low, high)]
+        assert shown == pytest.approx([np.median(exact), exact.min(), exact.max()], rel=0.01)
+    assert list(ratios(estimates.isel(hardware=[0], dtype=[0], variant=[0]))) == []
+
+
+def test_many_points_are_printed_series_by_series_within_their_width(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("sweep", "rmsnorm", "--rows", "128:8192:x2", "--cols", "512:8192:x2", "--hw",
+               "trn2,trn1", "--dtype", "bf16,fp32", "--variant", "fused,naive") == 0  # fmt: skip
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    for series in ("trn2 bf16 fused", "trn1 fp32 eager"):
+        assert f"\n{series}:\n" in text
+    assert "all 280 points are in --json and -o" in text
