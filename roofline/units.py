@@ -17,7 +17,6 @@ __all__ = [
     "format_count",
     "format_number",
     "format_percent",
-    "format_rate",
     "format_si",
     "format_span",
     "format_time",
@@ -139,11 +138,6 @@ def format_span(low: float, high: float, unit: str = "s", *, digits: int = 3) ->
     return f"{number if written == last.partition(' ')[2] else first} to {last}"
 
 
-def format_rate(value: float | None, unit: str, *, digits: int = 3) -> str:
-    """Return a rate with a prefix, for example ``717 GB/s``."""
-    return format_si(value, unit, digits=digits)
-
-
 def format_number(value: float | None, *, digits: int = 3) -> str:
     """Return a number with ``digits`` significant digits and no exponent; whole digits all stay.
 
@@ -162,16 +156,21 @@ def format_number(value: float | None, *, digits: int = 3) -> str:
     return number.rstrip("0").rstrip(".") if "." in number else number
 
 
-def format_percent(share: float | None, *, digits: int = 2) -> str:
+def format_percent(share: float | None, *, digits: int = 2, signed: bool = False) -> str:
     """Return a fraction in percent; a positive one below a millionth only says that it is.
+
+    ``signed`` writes the sign of a change that is no loss, too.
 
     >>> format_percent(0.05341), format_percent(0.9996), format_percent(1.004, digits=3)
     ('5.3 %', '100 %', '100 %')
+    >>> format_percent(1.386, signed=True), format_percent(-0.004, signed=True)
+    ('+139 %', '-0.4 %')
     """
     if share is not None and 0 < share < 1e-6:
         return "<0.0001 %"
     number = format_number(None if share is None else share * 100, digits=digits)
-    return number if number == "unknown" else f"{number} %"
+    sign = "+" if signed and share is not None and share > 0 else ""
+    return number if number == "unknown" else f"{sign}{number} %"
 
 
 def format_count(value: float | None) -> str:

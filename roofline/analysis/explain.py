@@ -90,8 +90,8 @@ def split_use(base: Use, new: Use) -> tuple[Term, ...]:
             what=_more(idle[1] - idle[0], "less waiting", "more waiting"),
             evidence=(
                 f"nothing computes or moves for {format_time(idle[1])} "
-                f"({idle[1] / new.window_s:.0%} of the window), {format_time(idle[0])} "
-                f"({idle[0] / base.window_s:.0%}) before"
+                f"({format_percent(idle[1] / new.window_s)} of the window), {format_time(idle[0])} "
+                f"({format_percent(idle[0] / base.window_s)}) before"
             ),
             seconds=idle[1] - idle[0],
         ),

@@ -21,7 +21,7 @@ from typing import Final
 
 from roofline.analysis.compare import Comparison, Delta, Pair
 from roofline.errors import QueryError, UnitError
-from roofline.units import format_count, format_si, format_time, parse_quantity
+from roofline.units import format_count, format_percent, format_si, format_time, parse_quantity
 
 __all__ = [
     "DEFAULT_RULES",
@@ -269,7 +269,7 @@ def _below_noise(pair: Pair, gate: Gate) -> str:
 
 def _change(delta: Delta) -> str:
     values = [_value(delta.base, delta.unit), _value(delta.new, delta.unit)]
-    share = "" if delta.relative is None else f" ({delta.relative:+.1%})"
+    share = "" if delta.relative is None else f" ({format_percent(delta.relative, signed=True)})"
     return f"{delta.label} {values[0]} -> {values[1]}{share}"
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from roofline.analysis.observed import Timing
 from roofline.errors import QueryError, UnitError
-from roofline.units import format_time, parse_time
+from roofline.units import format_percent, format_time, parse_time
 
 __all__ = ["CONFIDENCE", "NOT_KNOWN", "Noise", "Tolerance", "noise_between", "parse_tolerance"]
 
@@ -18,6 +18,7 @@ _DIGITS: Final = 1e-9
 
 CONFIDENCE: Final = 0.95
 """Two-sided confidence of the interval that repeats give."""
+_OF_REPEATS: Final = f"{format_percent(CONFIDENCE)} of repeats"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,7 @@ class Tolerance:
         """For example ``3 % or 500 ns``."""
         parts = []
         if self.relative:
-            parts.append(f"{self.relative * 100:.3g} %")
+            parts.append(format_percent(self.relative, digits=3))
         if self.seconds:
             parts.append(format_time(self.seconds))
         return " or ".join(parts) or "0"
@@ -131,13 +132,14 @@ def _measured(base: Timing, new: Timing) -> Noise | None:
         half = float(stdtrit(freedom, quantile)) * math.sqrt(total)
         return Noise(
             seconds=half,
-            source=f"{CONFIDENCE:.0%} of repeats, n = {len(sides[0])} and {len(sides[1])}",
+            source=f"{_OF_REPEATS}, n = {len(sides[0])} and {len(sides[1])}",
         )
     for samples, variance in zip(sides, variances, strict=True):
         if variance is not None:
             n = len(samples)
             half = float(stdtrit(n - 1, quantile)) * math.sqrt(variance * n * (1 + 1 / n))
             return Noise(
-                seconds=half, source=f"{CONFIDENCE:.0%} of repeats on one side, n = {n} and 1"
+                seconds=half,
+                source=f"{_OF_REPEATS} on one side, n = {n} and 1",
             )
     return None

@@ -11,7 +11,7 @@ from roofline.clocks import clock as checked_clock
 from roofline.engines import ELEMENT_ENGINES, VENDOR_NAMES
 from roofline.errors import QueryError, WorkError
 from roofline.hardware.model import Hardware, Roof
-from roofline.units import format_number, format_rate, format_time
+from roofline.units import format_number, format_si, format_time
 from roofline.work.work import Work
 
 __all__ = ["BYTE_KINDS", "Pair", "Placement", "element_shares", "place", "usable_modes"]
@@ -310,8 +310,8 @@ def _notes(
         )
     rate = base / time_s
     notes += [
-        f"{format_rate(rate, 'B/s')} is above the roof {roof.name} of "
-        f"{format_rate(roof.value, 'B/s')} ({roof.kind}): {_ABOVE[roof.kind]}"
+        f"{format_si(rate, 'B/s')} is above the roof {roof.name} of "
+        f"{format_si(roof.value, 'B/s')} ({roof.kind}): {_ABOVE[roof.kind]}"
         for roof in hardware.memory_roofs()
         if not roof.direction and roof.kind in _ABOVE and rate > roof.value
     ]

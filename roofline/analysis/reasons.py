@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from roofline.analysis.evidence import Evidence, ResourceEvidence
 from roofline.analysis.marks import Thresholds, reaches
+from roofline.units import format_percent
 
 __all__ = ["Reason", "element_reason", "memory_reason", "tensor_reason"]
 
@@ -35,7 +36,8 @@ def memory_reason(
         return binding, Reason("bandwidth", f"bytes flow at {at}")
     if dma.bytes_per_partition is not None and dma.bytes_per_partition >= marks.partition_bytes:
         if dma.issue is not None and dma.issue >= marks.fixed_share:
-            why = f"bytes flow at {at} and descriptors are waited for {dma.issue:.0%} of the window"
+            waited = format_percent(dma.issue)
+            why = f"bytes flow at {at} and descriptors are waited for {waited} of the window"
             return "dma", Reason("issue", why)
         why = f"bytes flow at {at} though transfers are large: they are not issued fast enough"
         return "dma", Reason("issue", why, ("time spent on issuing descriptors",))
@@ -53,7 +55,9 @@ def tensor_reason(marks: Thresholds, entry: ResourceEvidence) -> Reason:
     """Return why the Tensor engine is the limit: rate, tiles, or a limit on its clock."""
     rate = entry.rate_while_busy
     if entry.throttled is not None and entry.throttled >= marks.throttled:
-        return Reason("throttled", f"{entry.throttled:.0%} of the window is lost to a limit")
+        return Reason(
+            "throttled", f"{format_percent(entry.throttled)} of the window is lost to a limit"
+        )
     if rate is None:
         return Reason("unknown", "its FLOP rate is not known", ("Tensor FLOP",))
     at = f"{rate:.2f} of its peak while busy"
@@ -71,7 +75,7 @@ def element_reason(marks: Thresholds, entry: ResourceEvidence) -> Reason:
         return Reason(
             "unknown", "its element-passes are not known", ("element-passes by instruction",)
         )
-    at = f"elements flow for {streaming:.0%} of the time it is busy"
+    at = f"elements flow for {format_percent(streaming)} of the time it is busy"
     if reaches(streaming, marks.streaming):
         return Reason("throughput", at)
     return Reason("instruction-overhead", f"{at}, the rest is the fixed cost of instructions")

@@ -17,7 +17,7 @@ from roofline.analysis.launch_links import ids, link_by_id
 from roofline.captures.chrome_trace.operands import parse_operands
 from roofline.dtypes import DTYPES
 from roofline.intervals import Int64Array, merge
-from roofline.units import format_time
+from roofline.units import format_percent, format_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -330,7 +330,7 @@ def _host_share(trace: Trace) -> Iterable[Finding]:
             what="the dispatch windows are mostly not device time",
             evidence=f"{format_time(device * _NS)} of {format_time(window * _NS)} in "
             f"{int(both.sum())} windows on the device "
-            f"({device / window:.1%})",
+            f"({format_percent(device / window)})",
             remedy="fewer launches: fuse, compile, or put the operator into its neighbours' graph",
             at_stake_s=(window - device) * _NS,
         )

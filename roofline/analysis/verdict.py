@@ -14,7 +14,7 @@ from roofline.analysis.marks import PRESETS, Thresholds, reaches
 from roofline.analysis.reasons import element_reason, memory_reason, tensor_reason
 from roofline.engines import COMPUTE_ENGINES, resource_title
 from roofline.errors import QueryError
-from roofline.units import format_time
+from roofline.units import format_percent, format_time
 
 __all__ = ["LABELS", "PRESETS", "Evidence", "ResourceEvidence", "Thresholds", "Verdict", "decide"]
 
@@ -150,7 +150,7 @@ def _decide(evidence: Evidence, marks: Thresholds) -> Verdict:
     # 1. data quality
     spoiled = list(evidence.contradictions)
     if evidence.lost_fraction is not None and evidence.lost_fraction > marks.lost:
-        spoiled.append(f"{evidence.lost_fraction:.0%} of the records are lost")
+        spoiled.append(f"{format_percent(evidence.lost_fraction)} of the records are lost")
     spoiled += [
         f"{resource_title(one.entry.resource)} is busy for {one.value:.2f} of the window, "
         "more than all of it"
@@ -173,7 +173,8 @@ def _decide(evidence: Evidence, marks: Thresholds) -> Verdict:
         return _overhead(evidence, marks, share, name, caveats)
     if share is not None and share[1] >= marks.fixed_share:
         caveats.append(
-            f"fixed time is {share[0]:.0%} to {share[1]:.0%} of this window: it may be most of it"
+            f"fixed time is {format_percent(share[0])} to {format_percent(share[1])} of this "
+            "window: it may be most of it"
         )
 
     # 4. the busiest resource: of those at their mark the most used one, else those near it
@@ -339,7 +340,7 @@ def _caveats(evidence: Evidence) -> tuple[str, ...]:
     if evidence.basis == "time":
         found.append("from a time and counted work alone, without counters")
     if evidence.lost_fraction:
-        found.append(f"{evidence.lost_fraction:.1%} of the records are lost")
+        found.append(f"{format_percent(evidence.lost_fraction)} of the records are lost")
     return (*found, *evidence.missing)
 
 
@@ -381,5 +382,5 @@ def _alternatives(evidence: Evidence, marks: Thresholds, label: str) -> tuple[tu
 
 
 def _percent_range(share: tuple[float, float]) -> str:
-    low, high = f"{share[0]:.0%}", f"{share[1]:.0%}"
+    low, high = format_percent(share[0]), format_percent(share[1])
     return low if low == high else f"{low} to {high}"

@@ -13,6 +13,7 @@ from roofline.hardware.modes import ModeRule, fastest_rule
 from roofline.hardware.numbers import Numbers
 from roofline.hardware.roof import ROOF_KINDS, SCOPES, Roof, check_kind, roof_from
 from roofline.quantity import Quantity
+from roofline.units import format_percent
 
 __all__ = ["ROOF_KINDS", "SCOPES", "Hardware", "Roof"]
 
@@ -311,7 +312,7 @@ class Hardware(Numbers):
             )
 
         share = self.stack_share
-        name = "HBM stack" if share == 1 else f"HBM stack, {share:.0%} of it"
+        name = "HBM stack" if share == 1 else f"HBM stack, {format_percent(share)} of it"
         yield hbm(
             self.value("memories.hbm.stack.bandwidth_bytes_per_s"), share, name, "theoretical"
         )

@@ -25,6 +25,7 @@ from roofline.model.rates import STREAMING, rates_for, width_of
 from roofline.model.terms import times
 from roofline.quantity import Quantity
 from roofline.textfile import read_text
+from roofline.units import format_percent
 from roofline.wholefile import replace_file
 
 __all__ = ["Calibration", "calibrate", "section", "split", "with_calibration", "write_section"]
@@ -237,7 +238,7 @@ def section(calibration: Calibration, *, inferred_for: str = "") -> str:
     valid = f"{calibration.hardware}; one operator a launch"
     residual = (
         f"on the {calibration.check_rows} rows not fitted: median error "
-        f"{calibration.median_error:.1%}, p90 {calibration.p90_error:.1%}"
+        f"{format_percent(calibration.median_error)}, p90 {format_percent(calibration.p90_error)}"
     )
     about = [
         f'data = "{calibration.data}, alternate sizes of each operator, dtype, implementation"',

@@ -67,7 +67,7 @@ def _steps(pair: Pair, row: int) -> Iterator[Span]:
             value=at + seconds,
             high=max(at, at + seconds),
             tone="saved" if seconds < 0 else "added",
-            text=f"{signed_time(seconds)} ({seconds / base_s:+.1%})",
+            text=f"{signed_time(seconds)} ({format_percent(seconds / base_s, signed=True)})",
             source=evidence,
         )
         at += seconds

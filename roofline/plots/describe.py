@@ -11,7 +11,7 @@ from roofline.plots.figure import Axis, Figure, Line, Point
 from roofline.plots.roofs import limits, roof_lines
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
-from roofline.units import format_count, format_percent, format_rate, format_si, format_time
+from roofline.units import format_count, format_percent, format_si, format_time
 
 __all__ = [
     "describe_engines",
@@ -168,7 +168,7 @@ def _points(
         points.append(
             Point(
                 key=row.key,
-                label=f"{name}  {format_rate(rate, unit)}" if named else "",
+                label=f"{name}  {format_si(rate, unit)}" if named else "",
                 x=at[main],
                 y=rate,
                 shape=shapes[row.variant.name],
@@ -255,18 +255,18 @@ def detail_of(row: Row) -> tuple[tuple[str, str], ...]:
         ("element-passes", f"{format_count(placement.passes)}; {counted}"),
     ]
     if placement.flops_per_s:
-        found.append(("achieved", f"{format_rate(placement.flops_per_s, 'FLOP/s')}; derived"))
+        found.append(("achieved", f"{format_si(placement.flops_per_s, 'FLOP/s')}; derived"))
     if placement.passes_per_s:
-        found.append(("passes", f"{format_rate(placement.passes_per_s, 'pass/s')}; derived"))
+        found.append(("passes", f"{format_si(placement.passes_per_s, 'pass/s')}; derived"))
     rate = placement.bytes_per_s(placement.byte_kind)
     if rate:
         found.append(
-            ("bandwidth", f"{format_rate(rate, 'B/s')} of {placement.byte_kind} bytes; derived")
+            ("bandwidth", f"{format_si(rate, 'B/s')} of {placement.byte_kind} bytes; derived")
         )
     pair = placement.headline
     if pair is not None:
         roofs = (
-            f"{roof.name} {format_rate(roof.value, roof.unit)} ({roof.kind}, {roof.quality})"
+            f"{roof.name} {format_si(roof.value, roof.unit)} ({roof.kind}, {roof.quality})"
             for roof in (pair.memory, pair.compute)
         )
         found.append(("roofs", ", ".join(roofs)))

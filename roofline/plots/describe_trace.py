@@ -13,7 +13,7 @@ from roofline.plots.labels import shorten
 from roofline.plots.roofs import limits
 from roofline.study.evaluate import StudyResult
 from roofline.study.traced import ALL, Operator, TraceView
-from roofline.units import format_percent, format_rate, format_time
+from roofline.units import format_percent, format_si, format_time
 
 __all__ = ["describe_operators", "trace_figures"]
 
@@ -127,7 +127,7 @@ def _named(figure: Figure, drawn: StudyResult) -> Figure:
     def point(one: Point) -> Point:
         row = rows[one.group]
         name = shorten(row.variant.name, _LONGEST)
-        label = f"{name}  {format_rate(one.y, unit)}" if one.group in top else ""
+        label = f"{name}  {format_si(one.y, unit)}" if one.group in top else ""
         return replace(one, label="" if one.hollow else label, shape=shapes[row.work.name])
 
     clocks = {row.placement.clock for row in drawn.rows}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from roofline.hardware.model import Hardware, Roof
 from roofline.plots.figure import Axis, Line
-from roofline.units import format_rate
+from roofline.units import format_si
 
 __all__ = ["every_roof", "limits", "memory_label", "roof_lines"]
 
@@ -57,7 +57,7 @@ def roof_lines(
         lines.append(
             Line(
                 key="compute:" + ",".join(roof.name for roof in roofs),
-                label=f"{_names(roofs)}  {format_rate(value, unit)}",
+                label=f"{_names(roofs)}  {format_si(value, unit)}",
                 role="compute",
                 x=(start, x.high),
                 y=(value, value),
@@ -97,7 +97,7 @@ def every_roof(hardware: Hardware, unit: str, x: Axis) -> tuple[Line, ...]:
 def memory_label(roof: Roof) -> str:
     """Return name, kind and rate of a memory roof."""
     kind = "" if roof.kind in roof.name else f", {roof.kind}"
-    return f"{roof.name}{kind} {format_rate(roof.value, roof.unit)}"
+    return f"{roof.name}{kind} {format_si(roof.value, roof.unit)}"
 
 
 def _by_value(roofs: Sequence[Roof]) -> dict[float, list[Roof]]:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from roofline.plots.figure import Axis
-from roofline.units import format_count, format_percent, format_rate, format_si, format_time
+from roofline.units import format_count, format_percent, format_si, format_time
 
 __all__ = ["Row", "SweepView", "details", "name_of", "series_of", "size_axis", "varying"]
 
@@ -163,4 +163,4 @@ def _share(row: Row) -> str:
 def _rate(row: Row) -> str:
     if not row.get("flops"):
         return ""
-    return f"{format_rate(row['flops'] / row['estimate'], 'FLOP/s')}; modelled"
+    return f"{format_si(row['flops'] / row['estimate'], 'FLOP/s')}; modelled"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from roofline.model.validate import ErrorRow, Validation, Verdict, check_rows, error_table
 from roofline.report.blocks import Table
 from roofline.report.terminal import to_text
-from roofline.units import format_time
+from roofline.units import format_percent, format_time
 
 __all__ = ["accuracy_data", "accuracy_markdown", "accuracy_text"]
 
@@ -124,7 +124,7 @@ def _render(
         covered = data["interval_coverage_check"]
         if check and covered is not None:
             inside = "of the measured times are inside the estimate's interval"
-            blocks.append(f"{covered:.0%} {inside}.\n")
+            blocks.append(f"{format_percent(covered)} {inside}.\n")
     below = data["below_lower_bound"]
     blocks.append(
         f"{len(below)} of {data['rows']} measured times are below their lower bound"
@@ -169,7 +169,7 @@ def _render(
 def _each(rows: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
     return [
         (r["op"], r["shape"], r["dtype"], r["implementation"], r["measured"], r["bound"],
-         "" if r["of_bound"] is None else f"{100 * r['of_bound']:.0f} %",
+         "" if r["of_bound"] is None else format_percent(r["of_bound"]),
          "" if r["low_s"] is None else f"{format_time(r['low_s'])} to {format_time(r['high_s'])}",
          r["status"], r["answer"])
         for r in rows
@@ -209,10 +209,10 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     middle, tail = rows >= _MIDDLE, rows >= _TAIL
     return (
         str(rows),
-        f"{row['median']:.1%}" if middle else "",
-        f"{row['p90']:.1%}" if tail else "",
-        f"{row['worst']:.1%}",
-        f"{row['bias']:+.1%}" if middle else "",
+        format_percent(row["median"]) if middle else "",
+        format_percent(row["p90"]) if tail else "",
+        format_percent(row["worst"]),
+        format_percent(row["bias"], signed=True) if middle else "",
     )
 
 
@@ -237,7 +237,7 @@ def _row(row: Verdict) -> dict[str, Any]:
         "of_bound": None if lower is None else lower.seconds / case.time_s,
         "status": "" if found is None else found.status,
         "answer": _answer(row),
-        "error": "" if row.error is None else f"{row.error:+.0%}",
+        "error": "" if row.error is None else format_percent(row.error, signed=True),
         "model_bound": "" if found is None else found.bound,
         "reason": row.reason,
     }

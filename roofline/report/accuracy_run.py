@@ -15,6 +15,7 @@ from roofline.model.calibrate import calibrate, section, write_section
 from roofline.model.cases import read_cases
 from roofline.model.validate import Validation, leave_one_out, validate
 from roofline.report.accuracy import accuracy_data, accuracy_markdown, accuracy_text
+from roofline.units import format_percent
 from roofline.wholefile import replace_file
 
 __all__ = ["Result", "run_calibration", "run_validation"]
@@ -98,8 +99,8 @@ def run_calibration(
     lines = [f"{path} = {found.values[path]:.4g}" for path in found.fitted]
     summary = (
         f"{len(found.fitted)} constants fitted on {found.fit_rows} rows; on the "
-        f"{found.check_rows} others the median error is {found.median_error:.1%}, "
-        f"p90 {found.p90_error:.1%}"
+        f"{found.check_rows} others the median error is {format_percent(found.median_error)}, "
+        f"p90 {format_percent(found.p90_error)}"
     )
     written = f"wrote {', '.join(map(str, (out, *carry)))}"
     return "\n".join([*lines, summary, written])

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-__all__ = ["bar", "percent", "spark", "table"]
+__all__ = ["bar", "spark", "table"]
 
 _LEVELS: Final = " ▁▂▃▄▅▆▇█"
 _PARTS: Final = " ▏▎▍▌▋▊▉█"
@@ -35,20 +35,6 @@ def spark(shares: Iterable[float]) -> str:
     return "".join(
         "·" if not share > 0 else _LEVELS[max(1, min(8, round(share * 8)))] for share in shares
     )
-
-
-def percent(share: float | None) -> str:
-    """Return a share as a percentage of few digits.
-
-    >>> percent(0.2614), percent(0.004), percent(None)
-    ('26 %', '0.4 %', '?')
-    """
-    if share is None or math.isnan(share):
-        return "?"
-    value = share * 100
-    if 0 < value < 0.05:
-        return "<0.1 %"
-    return f"{value:.0f} %" if value >= 9.95 or value == 0 else f"{value:.1f} %"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from roofline.report.bars import bar, percent, table
-from roofline.units import format_time
+from roofline.report.bars import bar, table
+from roofline.units import format_percent, format_time
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -92,7 +92,7 @@ def _replayed(found: xr.Dataset) -> list[str]:
                     format_time(int(found[name].values[at]) / 1e12)
                     for name in ("path_ps", "replayed_ps", "saved_ps")
                 ),
-                percent(float(found.saved_share.values[at])),
+                format_percent(float(found.saved_share.values[at])),
             ]
         )
     waits, unknown = (found.attrs[f"replay_{name}"] for name in ("waits", "unexplained_waits"))
@@ -116,9 +116,8 @@ def _waterfall(found: xr.Dataset, total: float) -> list[str]:
         left = round(before / total * _WIDTH)
         size = max(1, round((before + value) / total * _WIDTH) - left)
         drawn = (" " * min(left, _WIDTH - 1) + "█" * size)[:_WIDTH].ljust(_WIDTH)
-        lines.append(
-            f"{_STEP_WORDS[name]:<24}{drawn} {format_time(value):>9} {percent(value / total):>6}"
-        )
+        share = format_percent(value / total)
+        lines.append(f"{_STEP_WORDS[name]:<24}{drawn} {format_time(value):>9} {share:>8}")
         before += value
     lines.append(f"{'total':<24}{bar(1.0, _WIDTH)} {format_time(total):>9}")
     return lines

@@ -290,7 +290,7 @@ def change_text(delta: Delta) -> tuple[str, str]:
             f"{'+' if change > 0 else '-' if change < 0 else ''}"
             f"{value_text(abs(change), delta.unit)}"
         )
-    share = "" if delta.relative is None else f"{delta.relative:+.1%}"
+    share = "" if delta.relative is None else format_percent(delta.relative, signed=True)
     if change == 0:
         text, share = "=", ""
     return text, share

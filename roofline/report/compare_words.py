@@ -5,7 +5,7 @@ from __future__ import annotations
 from roofline.analysis.compare import Pair, Versus, clock_words
 from roofline.analysis.explain import signed_time
 from roofline.plots.labels import shorten
-from roofline.units import format_time
+from roofline.units import format_percent, format_time
 
 __all__ = ["ORDER", "headline", "pair_words", "weight"]
 
@@ -68,8 +68,8 @@ def pair_words(pair: Pair) -> str:
     """Return what happened to a pair in one sentence."""
     if pair.change_s is None or pair.base_s is None:
         return f"{pair.key}: {pair.words}."
-    share = pair.change_s / pair.base_s
+    share = format_percent(pair.change_s / pair.base_s, signed=True)
     return (
         f"{pair.key}: {pair.words}. {format_time(pair.base_s)} -> {format_time(pair.new_s)} "
-        f"({signed_time(pair.change_s)}, {share:+.1%}) on the clock {clock_words(pair.clock)}."
+        f"({signed_time(pair.change_s)}, {share}) on the clock {clock_words(pair.clock)}."
     )

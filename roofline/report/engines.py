@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from roofline.analysis.timeline import KINDS
-from roofline.report.bars import bar, percent, spark, table
-from roofline.units import format_si, format_time
+from roofline.report.bars import bar, spark, table
+from roofline.units import format_percent, format_si, format_time
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -115,18 +115,19 @@ def totals_text(use: xr.Dataset) -> str:
             [
                 engine,
                 bar(share, 8),
-                percent(share),
+                _or_unknown(format_percent(share), share),
                 _or_unknown(f"{time_s * 1e6:.2f}", time_s),
                 _or_unknown(f"{count:.0f}", count),
             ]
         )
     lines += ["", *table(["µs", "active", "", "", "instructions"], rows, left=2)]
     share, time_s = float(use.dma_active_share), float(use.dma_active_s)
+    active = _or_unknown(format_percent(share), share)
     size = float(use.bytes.sel(memory="dma"))
     rate = f" at {format_si(size / time_s, 'B/s')}" if size == size and time_s > 0 else ""
     lines += [
         "",
-        f"dma     {bar(share, 8)}  {percent(share)}  {_time(time_s)}, {_size(size)}{rate}",
+        f"dma     {bar(share, 8)}  {active}  {_time(time_s)}, {_size(size)}{rate}",
     ]
     classes = [
         f"{name} {_size(float(use.dma_class_bytes.sel(dma_class=name)))}"
@@ -218,10 +219,10 @@ def _split(one: xr.Dataset) -> list[str]:
             [
                 engine,
                 bar(length / window, 8),
-                percent(length / window),
+                format_percent(length / window),
                 _us(length),
                 *(_us(int(_whole(one, f"{kind}_ps")[at])) for kind in KINDS),
-                percent(best) if best == best else "",
+                format_percent(best) if best == best else "",
             ]
         )
     return table(head, rows, left=2)
@@ -253,7 +254,7 @@ def _dma(one: xr.Dataset) -> list[str]:
     active, size = int(_whole(one, "dma_active_ps")), int(_whole(one, "dma_bytes"))
     rate = format_si(size / active * _PS, "B/s") if active else "unknown rate"
     moved = f"{format_time(active / _PS)}, {format_si(size, 'B')} at {rate}"
-    lines = [f"dma     {bar(active / window, 8)}  {percent(active / window)}  {moved}"]
+    lines = [f"dma     {bar(active / window, 8)}  {format_percent(active / window)}  {moved}"]
     if "exposed_dma_ps" in one:
         exposed = int(_whole(one, "exposed_dma_ps"))
         lines.append(
@@ -317,7 +318,7 @@ def _groups(use: xr.Dataset, by: Sequence[str]) -> list[str]:
                 [
                     *labels,
                     _us(int(flat[at])),
-                    percent(share),
+                    format_percent(share),
                     bar(share, 12),
                     str(int(count.values[place])),
                 ]

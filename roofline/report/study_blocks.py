@@ -18,7 +18,7 @@ from roofline.report.study_work import operators, sides, work
 from roofline.report.trace_blocks import operator_tables, trace_summary
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
-from roofline.units import format_rate, format_time
+from roofline.units import format_si, format_time
 
 __all__ = ["study_blocks", "summary_blocks"]
 
@@ -105,7 +105,7 @@ def _setting(result: StudyResult) -> str:
     )
     return (
         f"{_same(result)}Shown on {hardware.name} ({hardware.chip}), {cores}. The memory ceiling "
-        f"that binds is {ceiling.name} at {format_rate(ceiling.value, 'B/s')} ({ceiling.kind}). "
+        f"that binds is {ceiling.name} at {format_si(ceiling.value, 'B/s')} ({ceiling.kind}). "
         f"Marks: preset {result.preset}."
     )
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from roofline.plots.describe import shown_rows
 from roofline.report.blocks import Block, Bullets, Heading, Paragraph, Table
-from roofline.report.study_rows import percent
 from roofline.study.evaluate import StudyResult
 from roofline.study.onset import fit_times
-from roofline.units import format_si, format_time
+from roofline.units import format_percent, format_si, format_time
 
 __all__ = ["onset", "other_hardware", "provenance"]
 
@@ -88,7 +87,7 @@ def other_hardware(result: StudyResult) -> Iterator[Block]:
                 name,
                 row.measurement.key,
                 row.verdict.label,
-                percent(row.placement.bound_fraction),
+                format_percent(row.placement.bound_fraction),
                 row.placement.side,
             )
             for name, rows in result.others.items()

@@ -1,4 +1,4 @@
-"""Which rows of a study a table shows, and how fractions read."""
+"""Which rows of a study a table shows, and what they are called."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from roofline.plots.describe import shown_rows
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
-from roofline.units import format_percent
 
-__all__ = ["distinct_rows", "noun", "percent", "row_name", "some_rows"]
+__all__ = ["distinct_rows", "noun", "row_name", "some_rows"]
 
 _MOST_ROWS = 16  # of a table in the text; points.csv holds every one
 
@@ -36,8 +35,3 @@ def row_name(row: Row, result: StudyResult) -> str:
     if result.kind == "capture" or len(result.study.configs) == 1:
         return row.measurement.key
     return row.key
-
-
-def percent(share: float | None) -> str:
-    """Return a fraction in percent, two digits; below a millionth only that it is."""
-    return format_percent(share)

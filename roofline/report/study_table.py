@@ -8,12 +8,11 @@ from typing import Any, Final
 
 from roofline.clocks import CLOCK_LABELS
 from roofline.report.blocks import Block, Heading, Paragraph, Table
-from roofline.report.study_rows import percent
 from roofline.study.check import Remark
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
 from roofline.study.study import Study
-from roofline.units import format_percent, format_rate, format_time
+from roofline.units import format_percent, format_si, format_time
 
 __all__ = ["VALUES", "check_text", "list_blocks", "table_blocks", "table_record", "verdict_grid"]
 
@@ -82,7 +81,9 @@ def _judged(row: Row | None) -> str:
     verdict = row.verdict
     name = _SHORT.get(verdict.resource, verdict.resource)
     weak = "~" if verdict.weak and verdict.resource != "unknown" else ""
-    return f"{format_time(row.time_s)}, {percent(row.placement.bound_fraction)}, {name}{weak}"
+    return (
+        f"{format_time(row.time_s)}, {format_percent(row.placement.bound_fraction)}, {name}{weak}"
+    )
 
 
 def table_record(result: StudyResult) -> dict[str, Any]:
@@ -126,7 +127,7 @@ def _cells(cells: Sequence[Row | None], value: str) -> list[str]:
         "time": lambda row: format_time(row.time_s) + ("*" if row is _fastest(cells) else " "),
         "speedup": lambda row: _times(_speedup(row, cells)),
         "bound": lambda row: format_percent(row.placement.bound_fraction),
-        "bandwidth": lambda row: format_rate(
+        "bandwidth": lambda row: format_si(
             row.placement.bytes_per_s(row.placement.byte_kind), "B/s"
         ),
         "verdict": lambda row: row.verdict.label,

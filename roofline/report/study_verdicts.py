@@ -9,11 +9,11 @@ from roofline.clocks import CLOCK_LABELS, CLOCKS
 from roofline.engines import resource_title
 from roofline.report.alike import among, joined, merged
 from roofline.report.blocks import Block, Bullets, Heading, Table
-from roofline.report.study_rows import noun, percent, row_name, some_rows
+from roofline.report.study_rows import noun, row_name, some_rows
 from roofline.report.study_table import verdict_grid
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
-from roofline.units import format_time
+from roofline.units import format_percent, format_time
 
 __all__ = ["sentences", "verdicts"]
 
@@ -90,7 +90,7 @@ def _table(rows: Sequence[Row], result: StudyResult) -> Table:
         "clock": list(map(_clock, rows)),
         "verdict": [row.verdict.label + (" (weak)" if row.verdict.weak else "") for row in rows],
         "decided by": list(map(_figure, rows)),
-        "of bound": [percent(row.placement.bound_fraction) for row in rows],
+        "of bound": [format_percent(row.placement.bound_fraction) for row in rows],
         "stable": ["yes" if row.verdict.stable else "no" for row in rows],
     }
     if len(clocks) == 1:

@@ -8,10 +8,10 @@ from roofline.analysis.placement import Pair
 from roofline.plots.describe import shown_rows
 from roofline.report.alike import among, merged
 from roofline.report.blocks import Block, Bullets, Heading, Paragraph, Table
-from roofline.report.study_rows import distinct_rows, percent, row_name, some_rows
+from roofline.report.study_rows import distinct_rows, row_name, some_rows
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
-from roofline.units import format_count, format_number, format_time
+from roofline.units import format_count, format_number, format_percent, format_time
 
 __all__ = ["operators", "sides", "work"]
 
@@ -81,7 +81,7 @@ def _pair(pair: Pair, *, headline: bool) -> tuple[str, ...]:
         f"{format_number(pair.intensity)} {unit}/B",
         f"{format_number(pair.ridge)} {unit}/B",
         pair.side,
-        percent(pair.fraction),
+        format_percent(pair.fraction),
     )
 
 
@@ -161,7 +161,7 @@ def operators(result: StudyResult) -> Iterator[Block]:
                     op.name,
                     str(op.count),
                     format_time(op.time_s, digits=5),
-                    f"{op.time_s / total:.1%}",
+                    format_percent(op.time_s / total, digits=3),
                     format_time(op.time_s / op.count, digits=4),
                 )
                 for op in row.measurement.ops

@@ -148,7 +148,10 @@ def sensitivity_blocks(gains: Sequence[Mapping[str, Any]], which: str) -> list[B
         Paragraph(text=f"each roof +10 %, largest point of {which}: time saved"),
         Table(
             columns=("roof", "saved", "gain"),
-            rows=tuple((gain["roof"], gain["saved"], f"{gain['gain']:+.1%}") for gain in gains),
+            rows=tuple(
+                (gain["roof"], gain["saved"], format_percent(gain["gain"], signed=True))
+                for gain in gains
+            ),
             numeric=frozenset({1, 2}),
         ),
     ]

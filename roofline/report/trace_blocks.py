@@ -8,11 +8,10 @@ from typing import Final
 from roofline.analysis.launches import NO_VALUE
 from roofline.analysis.verdict import Verdict
 from roofline.report.blocks import Block, Bullets, Heading, Paragraph, Table
-from roofline.report.study_rows import percent
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
 from roofline.study.traced import ALL, Operator, TraceView
-from roofline.units import format_count, format_number, format_rate, format_time
+from roofline.units import format_count, format_number, format_percent, format_si, format_time
 
 __all__ = ["operator_tables", "trace_summary"]
 
@@ -104,7 +103,7 @@ def _setting(result: StudyResult, trace: TraceView) -> Iterator[str]:
     if launched:
         counted = sum(one.time_s for one in launched if not one.problem)
         total = sum(one.time_s for one in launched)
-        share = f", {percent(counted / total)} of their time" if total else ""
+        share = f", {format_percent(counted / total)} of their time" if total else ""
         partial = "; totals are partial" if trace.uncounted else ""
         yield (
             f"{len(launched) - len(trace.uncounted)} of {len(launched)} launched operators are "
@@ -148,8 +147,8 @@ def _operator(one: Operator, rows: dict[tuple[str, str], Row]) -> tuple[str, ...
         format_count(placement.flops),
         format_count(row.work.minimal_bytes),
         "" if intensity is None else format_number(intensity),
-        "" if rate is None else format_rate(rate, "B/s"),
-        percent(placement.bound_fraction),
+        "" if rate is None else format_si(rate, "B/s"),
+        format_percent(placement.bound_fraction),
         _label(one.window),
         _label(one.device),
     )

@@ -148,12 +148,12 @@ def _noise_of(rows: Sequence[Row]) -> Iterator[Finding]:
             id="below-noise",
             subject=f"{slow.variant.name}, {fast.variant.name}",
             what=(
-                f"{difference:.0%} between {fast.variant.name} and {slow.variant.name} "
+                f"{format_percent(difference)} between {fast.variant.name} and {slow.variant.name} "
                 "is not a result"
             ),
             evidence=(
                 f"n = {slow.measurement.n or '?'} and {fast.measurement.n or '?'}; launches of "
-                f"one trace ({spread[1]}) differ by {spread[0]:.0%} whatever they do"
+                f"one trace ({spread[1]}) differ by {format_percent(spread[0])} whatever they do"
             ),
             remedy="measure both at least ten times, unprofiled, and compare the medians",
         )
@@ -239,7 +239,7 @@ def _lanes(study: Rows) -> Iterator[Finding]:
             what=f"{filled} rows fill {filled} of {lanes} lanes",
             evidence=(
                 "rows lie on SBUF partitions in the natural layout; "
-                f"{filled / lanes:.1%} of the element rate is within reach"
+                f"{format_percent(filled / lanes)} of the element rate is within reach"
             ),
             remedy="batch more rows, or split a row over partitions",
             at_stake_s=_engine_stake(row),

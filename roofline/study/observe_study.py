@@ -15,6 +15,7 @@ from roofline.study.findings import launch_spread
 from roofline.study.observe_capture import observe_capture, summary_uses
 from roofline.study.rows import Row
 from roofline.study.study import Study
+from roofline.units import format_percent
 
 if TYPE_CHECKING:
     from roofline.study.observe import Options
@@ -99,7 +100,7 @@ def _timings(row: Row, rows: Sequence[Row]) -> tuple[Timing, ...]:
         profiled=measured.clock.profiled,
         n=measured.n,
         spread=spread[0] if spread else None,
-        spread_source=f"launches of one trace ({spread[1]}) differ by {spread[0]:.0%}"
+        spread_source=f"launches of one trace ({spread[1]}) differ by {format_percent(spread[0])}"
         if spread
         else "",
         clock_quality=measured.clock_quality,

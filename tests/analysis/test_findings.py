@@ -67,7 +67,6 @@ def test_the_registry_holds_what_is_documented(root: Path) -> None:
     titles = [line[4:].strip("` ") for line in page.splitlines() if line.startswith("### ")]
     every = {*list_findings(), *TRACE_CHECKS.by_id, *STUDY_CHECKS.by_id}
     assert sorted(titles) == sorted(every)
-    assert len(titles) == 36
 
 
 def test_every_check_has_its_own_file(root: Path) -> None:
@@ -110,7 +109,7 @@ def test_dma_small_transfers_from_events() -> None:
         [packet(1, 9, 64, engine_idx=at % 16) for at in range(128)],
     )
     found = one(made, "dma-small-transfers")
-    assert "100% in less than the recommended 2 KiB" in found.evidence
+    assert "100 % in less than the recommended 2 KiB" in found.evidence
     assert found.rows == (0,)
     assert found.confidence == "high"
 
@@ -240,7 +239,7 @@ def test_tensor_waits_on_dma_from_counters() -> None:
 def test_tensor_underfilled_rows_and_columns() -> None:
     made = capture([instruction("tensor", "MATMUL", at, at + 1, NARROW) for at in range(4)])
     found = one(made, "tensor-underfilled")
-    assert "matmuls fill 25% of the array" in found.what
+    assert "matmuls fill 25 % of the array" in found.what
     assert "64 x 64 x 512" in found.evidence
     full = capture(
         [instruction("tensor", "MATMUL", at / 4, at / 4 + 0.25, BF16) for at in range(8)]
@@ -261,7 +260,7 @@ def test_tensor_transposes() -> None:
             for at, kind in enumerate(kinds)
         ]
     )
-    assert "33%" in one(made, "tensor-transposes").what
+    assert "33 %" in one(made, "tensor-transposes").what
     few = counters(flops=1e9, transpose_flops=5e7, active_s={"tensor": 0.5e-3})
     assert "tensor-transposes" not in seen(few)
     many = counters(flops=1e9, transpose_flops=5e8, active_s={"tensor": 0.5e-3})
@@ -281,7 +280,7 @@ def test_throttled_bursts() -> None:
     rows = [instruction("tensor", "MATMUL", at / 2, at / 2 + 0.5, BF16) for at in range(4)]
     limit = {"timestamp": 0, "duration": 2000, "k": 4, "n": 8, "pcore_idx": 0}
     found = one(capture(rows, throttle=[limit]), "throttled-bursts")
-    assert "100% of its instructions ran limited" in found.evidence
+    assert "100 % of its instructions ran limited" in found.evidence
     assert found.at_stake_s == pytest.approx(4 * 512 / 2.4e9, rel=1e-9)
     assert "throttled-bursts" not in ids(capture(rows, throttle=[{**limit, "k": 8}]))
 
@@ -302,8 +301,8 @@ def test_vector_slow_mode_says_why() -> None:
     slow = capture([instruction("vector", "COPY", at, at + 1, COPY_PSUM) for at in range(4)])
     found = one(slow, "vector-slow-mode")
     assert "4 of 4" in found.what
-    assert "operands wider than 16 bit (100%" in found.evidence
-    assert "an operand in PSUM (100%" in found.evidence
+    assert "operands wider than 16 bit (100 %" in found.evidence
+    assert "an operand in PSUM (100 %" in found.evidence
     # 900 elements at 1 a cycle against 4
     assert found.at_stake_s == pytest.approx(4 * 900 * 0.75 / 0.96e9, rel=1e-9)
     fast = capture([instruction("vector", "COPY", at, at + 1, COPY_FAST) for at in range(4)])
@@ -330,14 +329,14 @@ def test_gpsimd_bottleneck() -> None:
 def test_short_instructions() -> None:
     made = capture([instruction("scalar", "ACTIVATE", at, at + 0.3, ACTIVATE) for at in range(9)])
     found = one(made, "short-instructions")
-    assert "on Scalar elements flow for 2%" in found.what
+    assert "on Scalar elements flow for 2.2 %" in found.what
     long = capture([instruction("vector", "COPY", 0, 1, COPY_FAST)])
     assert "short-instructions" not in ids(long)
 
 
 def test_unused_partitions() -> None:
     made = capture([instruction("vector", "COPY", at, at + 1, FEW_LANES) for at in range(3)])
-    assert "uses 3% of its 128 lanes" in one(made, "unused-partitions").what
+    assert "uses 3.1 % of its 128 lanes" in one(made, "unused-partitions").what
     full = capture([instruction("vector", "COPY", 0, 1, COPY_FAST)])
     assert "unused-partitions" not in ids(full)
 
@@ -395,7 +394,7 @@ def test_unbalanced_cores() -> None:
             instruction("vector", "COPY", 0, 4, COPY_FAST, pcore_idx=1),
         ]
     )
-    assert "core 1 of 2 does 40%" in one(half, "unbalanced-cores").what
+    assert "core 1 of 2 does 40 %" in one(half, "unbalanced-cores").what
     even = capture(
         [instruction("vector", "COPY", 0, 10, COPY_FAST, pcore_idx=core) for core in (0, 1)]
     )

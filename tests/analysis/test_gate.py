@@ -72,7 +72,7 @@ def test_the_change_within_the_noise_never_fails():
     found = judge("time > 1%", observed(seconds=100e-6, **noisy), observed(seconds=108e-6, **noisy))
     assert found.status == "within-noise"
     assert found.ok
-    assert "95% of repeats" in found.why
+    assert "95 % of repeats" in found.why
 
 
 def test_a_change_beyond_the_noise_fails():

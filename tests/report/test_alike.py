@@ -14,7 +14,7 @@ from roofline.units import format_time
         (["core 1 of 2 does no work"] * 3, "core 1 of 2 does no work"),
         (["waits 53.8 µs", "waits 3.73 µs", "waits 16 µs"], "waits 3.73 to 53.8 µs"),
         (["787 ns are hidden", "1.35 µs are hidden"], "787 ns to 1.35 µs are hidden"),
-        (["94% to 98% of it", "90% to 95% of it"], "90 to 98% of it"),
+        (["94 % to 98 % of it", "90 % to 95 % of it"], "90 to 98 % of it"),
         (["1,024 B at 5.84x", "512 B at 6.27x"], "512 to 1,024 B at 5.84 to 6.27x"),
         (["moves 136 M of 2 k", "moves 1.2 G of 900"], None),
         (["at 12 %", "at 0.5 %"], "at 0.5 to 12 %"),

@@ -89,9 +89,9 @@ def test_reasons_lead_from_the_base_to_the_new_time() -> None:
     # 16 us less DMA, of which half was hidden; 30 - 20 and 20 - 12 of waiting
     saved = {span.label: span.text for span in reasons}
     assert saved == {
-        "less work": "-16 µs (-40.0%)",
-        "less hidden by overlap": "+8 µs (+20.0%)",
-        "less waiting": "-12 µs (-30.0%)",
+        "less work": "-16 µs (-40 %)",
+        "less hidden by overlap": "+8 µs (+20 %)",
+        "less waiting": "-12 µs (-30 %)",
     }
     assert reasons[-1].value == pytest.approx(new.value)
     assert {span.tone for span in reasons} == {"saved", "added"}

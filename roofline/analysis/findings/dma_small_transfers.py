@@ -11,7 +11,7 @@ from roofline.analysis.findings.registry import finding
 from roofline.analysis.findings.scene import Scene
 from roofline.analysis.from_capture import weighted_median
 from roofline.analysis.marks import PRESETS
-from roofline.units import format_si, format_time
+from roofline.units import format_percent, format_si, format_time
 
 __all__: list[str] = []
 
@@ -55,7 +55,8 @@ def check(scene: Scene) -> Iterator[Finding]:
         id="dma-small-transfers",
         what=(
             f"DMA is busy {format_time(busy)} at {format_si(rate, 'B/s')}, "
-            f"{rate / reachable:.0%} of the {format_si(reachable, 'B/s')} one core sustains"
+            f"{format_percent(rate / reachable)} of the {format_si(reachable, 'B/s')} one core "
+            "sustains"
         ),
         evidence=size
         or f"{format_si(moved, 'B')} moved; the sizes of transfers are not in this capture",
@@ -87,7 +88,7 @@ def _sizes(scene: Scene) -> tuple[str, bool]:
             small = float(size[known & (element < _RECOMMENDED_BYTES)].sum() / size[known].sum())
             text.append(
                 f"half of the bytes move in {format_si(middle, 'B')} or less a partition, "
-                f"{small:.0%} in less than the recommended 2 KiB: small"
+                f"{format_percent(small)} in less than the recommended 2 KiB: small"
             )
             shown = True
     sizes = events.found.dma.size[events.packets]

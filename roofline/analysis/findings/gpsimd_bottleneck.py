@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from roofline.analysis.finding import Finding
 from roofline.analysis.findings.registry import finding
 from roofline.analysis.findings.scene import Scene
-from roofline.units import format_time
+from roofline.units import format_percent, format_time
 
 __all__: list[str] = []
 
@@ -26,7 +26,7 @@ def check(scene: Scene) -> Iterator[Finding]:
     gain = scene.gain_s("gpsimd", 0.0)
     yield Finding(
         id="gpsimd-bottleneck",
-        what=f"GpSimd is the busiest resource, active {share:.0%} of the window",
+        what=f"GpSimd is the busiest resource, active {format_percent(share)} of the window",
         evidence=f"{format_time(busy)} active, more than any other engine and DMA",
         remedy=(
             "move elementwise work to Vector or Scalar, which take the same instructions; keep "

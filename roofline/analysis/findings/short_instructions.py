@@ -11,7 +11,7 @@ from roofline.analysis.findings.registry import finding
 from roofline.analysis.findings.scene import Scene
 from roofline.analysis.timeline import KINDS
 from roofline.engines import ELEMENT_ENGINES, VENDOR_NAMES
-from roofline.units import format_time
+from roofline.units import format_percent, format_time
 
 __all__: list[str] = []
 
@@ -42,8 +42,8 @@ def check(scene: Scene) -> Iterator[Finding]:
         yield Finding(
             id="short-instructions",
             what=(
-                f"on {VENDOR_NAMES[engine]} elements flow for {busy.ideal / working:.0%} of the "
-                f"{format_time(working)} it computes"
+                f"on {VENDOR_NAMES[engine]} elements flow for "
+                f"{format_percent(busy.ideal / working)} of the {format_time(working)} it computes"
             ),
             evidence=(
                 f"{len(rows)} instructions of {format_time(float(np.median(lasts)) / 1e12)} "

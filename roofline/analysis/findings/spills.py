@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from roofline.analysis.finding import Finding
 from roofline.analysis.findings.registry import finding
 from roofline.analysis.findings.scene import Scene
-from roofline.units import format_si, format_time
+from roofline.units import format_percent, format_si, format_time
 
 __all__: list[str] = []
 
@@ -45,7 +45,7 @@ def check(scene: Scene) -> Iterator[Finding]:
         id="spills",
         what=(
             f"{format_si(spilled, 'B')} of intermediates go to HBM and come back, "
-            f"{min(1.0, 2 * spilled / total):.0%} of all HBM traffic"
+            f"{format_percent(min(1.0, 2 * spilled / total))} of all HBM traffic"
         ),
         evidence=(
             f"{format_si(written or 0.0, 'B')} written: {format_si(spilled, 'B')} {how}; both ways "

@@ -8,6 +8,7 @@ from roofline.analysis.finding import Finding
 from roofline.analysis.findings.registry import finding
 from roofline.analysis.findings.scene import Scene
 from roofline.engines import COMPUTE_ENGINES
+from roofline.units import format_percent
 
 __all__: list[str] = []
 
@@ -31,7 +32,7 @@ def check(scene: Scene) -> Iterator[Finding]:
     yield Finding(
         id="tensor-idle-by-design",
         what="the Tensor engine has next to no work in this kernel",
-        evidence=f"it computes {share:.2%} of the window; no matmul is asked of it",
+        evidence=f"it computes {format_percent(share)} of the window; no matmul is asked of it",
         remedy=(
             "do not read its idleness or a low MFU as a fault; only an algorithm with matmuls "
             "would use it (a sum over partitions, for example, is a matmul with ones)"

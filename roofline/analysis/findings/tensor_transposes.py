@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from roofline.analysis.finding import Finding
 from roofline.analysis.findings.registry import finding
 from roofline.analysis.findings.scene import Scene
-from roofline.units import format_time
+from roofline.units import format_percent, format_time
 
 __all__: list[str] = []
 
@@ -39,7 +39,7 @@ def check(scene: Scene) -> Iterator[Finding]:
         return
     yield Finding(
         id="tensor-transposes",
-        what=f"transposes are {spent / ideal:.0%} of what the Tensor engine executes",
+        what=f"transposes are {format_percent(spent / ideal)} of what the Tensor engine executes",
         evidence=(
             f"at the full rate they take {format_time(spent)} of {format_time(ideal)}, of its busy "
             f"time about {format_time(takes)}"

@@ -9,7 +9,7 @@ import numpy as np
 from roofline.analysis.finding import Finding
 from roofline.analysis.findings.registry import finding
 from roofline.analysis.findings.scene import Scene
-from roofline.units import format_time
+from roofline.units import format_percent, format_time
 
 __all__: list[str] = []
 
@@ -37,12 +37,13 @@ def check(scene: Scene) -> Iterator[Finding]:
     short = float(np.mean(n < _SHORT_COLUMNS))
     waste = busy.actual - busy.streamed
     if busy.ideal < _FULL * busy.streamed and scene.share(idle) >= _MATTERS:
-        what = f"matmuls fill {busy.ideal / busy.streamed:.0%} of the array while they stream"
+        filled = format_percent(busy.ideal / busy.streamed)
+        what = f"matmuls fill {filled} of the array while they stream"
         at_stake = idle
     elif short >= 0.5 and waste > busy.streamed and scene.share(waste) >= _MATTERS:
         what = (
-            f"{short:.0%} of the matmuls have fewer than {_SHORT_COLUMNS} moving columns: weight "
-            "loads do not hide behind them"
+            f"{format_percent(short)} of the matmuls have fewer than {_SHORT_COLUMNS} moving "
+            "columns: weight loads do not hide behind them"
         )
         at_stake = waste
     else:

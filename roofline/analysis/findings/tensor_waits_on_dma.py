@@ -9,7 +9,7 @@ import numpy as np
 from roofline.analysis.finding import Finding
 from roofline.analysis.findings.registry import finding
 from roofline.analysis.findings.scene import Events, Scene
-from roofline.units import format_time
+from roofline.units import format_percent, format_time
 
 __all__: list[str] = []
 
@@ -86,10 +86,14 @@ def _likely(scene: Scene) -> Iterator[Finding]:
         return
     yield Finding(
         id="tensor-waits-on-dma",
-        what=f"the Tensor engine is idle for {format_time(idle)} while DMA is busy {dma:.0%}",
+        what=(
+            f"the Tensor engine is idle for {format_time(idle)} while DMA is busy "
+            f"{format_percent(dma)}"
+        ),
         evidence=(
-            f"Tensor active {tensor:.0%}, DMA {dma:.0%}, no other engine more than "
-            f"{max(others, default=0.0):.0%}; counters do not say what it waited for"
+            f"Tensor active {format_percent(tensor)}, DMA {format_percent(dma)}, no other engine "
+            f"more than {format_percent(max(others, default=0.0))}; counters do not say what it "
+            "waited for"
         ),
         remedy="capture events (.ntff) to see which queue; load ahead into a second buffer",
         at_stake_s=min(idle, scene.gain_s("dma", 0.0) or idle),

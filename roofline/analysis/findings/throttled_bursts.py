@@ -10,7 +10,7 @@ from roofline.analysis.finding import Finding
 from roofline.analysis.findings.registry import finding
 from roofline.analysis.findings.scene import Scene
 from roofline.analysis.throttle import limited_share
-from roofline.units import format_time
+from roofline.units import format_percent, format_time
 
 __all__: list[str] = []
 
@@ -37,13 +37,13 @@ def check(scene: Scene) -> Iterator[Finding]:
         id="throttled-bursts",
         what=f"the limit on the Tensor clock costs {format_time(lost)} while it computes",
         evidence=(
-            f"{float(np.mean(limit < 0.999)):.0%} of its instructions ran limited, on average at "
-            f"{float(np.mean(limit)):.0%} of the full rate"
+            f"{format_percent(float(np.mean(limit < 0.999)))} of its instructions ran limited, "
+            f"on average at {format_percent(float(np.mean(limit)))} of the full rate"
             + ("" if told else "; inferred: every run starts limited and no record lifts it")
         ),
         remedy=(
             "keep the array occupied: the limit is lifted after a window of about 3.4 µs in which "
-            "it is busy 75%, and comes back when it falls under 35%; run matmuls in one dense "
+            "it is busy 75 %, and comes back when it falls under 35 %; run matmuls in one dense "
             "burst rather than in many short ones"
         ),
         at_stake_s=lost if path is None else min(lost, path),

@@ -8,7 +8,7 @@ from roofline.analysis.finding import Finding
 from roofline.analysis.findings.registry import finding
 from roofline.analysis.findings.scene import Scene
 from roofline.engines import COMPUTE_ENGINES
-from roofline.units import format_time
+from roofline.units import format_percent, format_time
 
 __all__: list[str] = []
 
@@ -41,7 +41,7 @@ def check(scene: Scene) -> Iterator[Finding]:
             + (
                 "no work"
                 if not any(work[core] for core in idle)
-                else f"{least / most:.0%} of the most loaded core's work"
+                else f"{format_percent(least / most)} of the most loaded core's work"
             )
         ),
         evidence=", ".join(

@@ -11,6 +11,7 @@ from roofline.analysis.findings.registry import finding
 from roofline.analysis.findings.scene import Scene
 from roofline.analysis.timeline import KINDS
 from roofline.engines import ELEMENT_ENGINES, VENDOR_NAMES
+from roofline.units import format_percent
 
 __all__: list[str] = []
 
@@ -44,7 +45,7 @@ def check(scene: Scene) -> Iterator[Finding]:
         lost = float(idle.sum())
         yield Finding(
             id="unused-partitions",
-            what=f"{VENDOR_NAMES[engine]} uses {used:.0%} of its {lanes:.0f} lanes",
+            what=f"{VENDOR_NAMES[engine]} uses {format_percent(used)} of its {lanes:.0f} lanes",
             evidence=(
                 f"{int(np.sum(partitions[rows] < lanes))} of {len(rows)} instructions run on fewer "
                 f"partitions, {int(np.median(partitions[rows]))} in the middle"

@@ -10,7 +10,7 @@ from roofline.analysis.finding import Finding
 from roofline.analysis.findings.registry import finding
 from roofline.analysis.findings.scene import Scene
 from roofline.analysis.ideal import operation_of
-from roofline.units import format_time
+from roofline.units import format_percent, format_time
 
 __all__: list[str] = []
 
@@ -92,4 +92,7 @@ def _reasons(scene: Scene, rows: np.ndarray) -> str:
         name: float(weight[mask].sum() / weight.sum()) for name, mask in found.items() if mask.any()
     }
     order = sorted(shares, key=lambda name: -shares[name])
-    return ", ".join(f"{name} ({shares[name]:.0%} of their time)" for name in order) or "their kind"
+    return (
+        ", ".join(f"{name} ({format_percent(shares[name])} of their time)" for name in order)
+        or "their kind"
+    )
