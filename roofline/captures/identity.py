@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from roofline.hardware.load import load_hardware
+from roofline.hardware.load import load_hardware, model_of_instance
 
-__all__ = ["VERSION_FIELDS", "bf16_cost", "hardware_key", "summary_identity"]
-
-_FAMILIES: Final = ("trn1", "inf2", "trn2", "trn3")
+__all__ = ["VERSION_FIELDS", "bf16_cost", "summary_identity"]
 
 VERSION_FIELDS: Final = {
     "profiler_version": "profiler",
@@ -24,23 +22,13 @@ VERSION_FIELDS: Final = {
 """Vendor field -> key in ``metadata["versions"]``."""
 
 
-def hardware_key(instance_type: str) -> str | None:
-    """Return the chip key of an EC2 instance type, or ``None`` if its family is not known.
-
-    >>> hardware_key("trn2u.48xlarge"), hardware_key("inf2.xlarge"), hardware_key("p5.48xlarge")
-    ('trn2', 'inf2', None)
-    """
-    family = instance_type.strip().lower().split(".")[0]
-    return next((key for key in _FAMILIES if family.rstrip("nu") == key), None)
-
-
 def summary_identity(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``instance_type``, ``hardware`` and ``versions`` as far as a summary names them."""
     found: dict[str, Any] = {}
     instance = summary.get("instance_type")
     if isinstance(instance, str) and instance:
         found["instance_type"] = instance
-        if key := hardware_key(instance):
+        if key := model_of_instance(instance):
             found["hardware"] = key
     versions = {
         key: str(summary[field]) for field, key in VERSION_FIELDS.items() if summary.get(field)

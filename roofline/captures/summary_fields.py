@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
+from roofline.hardware.load import load_hardware
+
 __all__ = ["SUMMARY_ALIASES", "clean_summary"]
 
 SUMMARY_ALIASES: Final = {
@@ -103,7 +105,7 @@ def logical_cores(summary: Mapping[str, Any], hardware: str | None) -> tuple[int
     one, so that only 1, 5, 9 and 13 can mean two (a device numbers its cores 0 to 7). ``None``
     where nothing tells.
     """
-    if hardware in ("trn1", "inf2"):
+    if hardware is not None and load_hardware(hardware).lnc_choices == (1,):
         return 1, f"{hardware} has no grouping of cores"
     flops, hfu = (_number(summary.get(n)) for n in ("hardware_flops", "hfu_estimated_percent"))
     ratio, mbu = (

@@ -15,7 +15,15 @@ from roofline.hardware.parse import Model, parse_model
 from roofline.resources import shipped
 from roofline.textfile import read_text
 
-__all__ = ["GROUP", "known_names", "list_models", "load_hardware", "read_model"]
+__all__ = [
+    "GROUP",
+    "known_names",
+    "list_models",
+    "load_hardware",
+    "model_of_instance",
+    "models_of_core",
+    "read_model",
+]
 
 GROUP: Final = "roofline.hardware"
 """Entry point group of models from other packages: each entry is the path of a TOML file."""
@@ -122,6 +130,43 @@ def known_names() -> dict[str, Path]:
         for name in (model.core, model.generation):
             names.setdefault(name.lower(), path)
     return names
+
+
+def model_of_instance(instance: str) -> str | None:
+    """Return the model of an EC2 instance type, also of a size that it does not list.
+
+    A family's letters for its network and its pods (``n``, ``u``) do not matter. ``None`` where
+    no model has the family.
+
+    >>> model_of_instance("trn2u.48xlarge"), model_of_instance("trn3.4xlarge")
+    ('trn2', 'trn3')
+    """
+    family = _family(instance)
+    for path in list_models():
+        model = read_model(path)
+        if family in {_family(name) for name in (model.name, *model.instances)}:
+            return model.name
+    return None
+
+
+def models_of_core(name: str) -> tuple[str, ...]:
+    """Return the models whose core a name means, as compilers name it: ``sunda``, ``v3``.
+
+    >>> models_of_core("cayman"), models_of_core("p5")
+    (('trn2',), ())
+    """
+    models = [read_model(path) for path in list_models()]
+    wanted = _plain(name)
+    cores = {
+        model.core
+        for model in models
+        if wanted in map(_plain, (*model.aliases, model.core, model.generation))
+    }
+    return tuple(model.name for model in models if model.core in cores)
+
+
+def _family(instance: str) -> str:
+    return instance.strip().lower().split(".")[0].rstrip("nu")
 
 
 def _find(name_or_path: str | Path) -> Path:

@@ -94,16 +94,16 @@ class Builder:
 class Family:
     """A computation with a closed form.
 
-    ``build`` writes it down; ``sizes`` are its size parameters; ``defaults`` give a number or the
-    name of another size.
+    ``build`` writes it down; ``aliases`` are other names it answers to; ``sizes`` are its size
+    parameters; ``defaults`` give a number or the name of another size.
     """
 
     name: str
     sizes: tuple[str, ...]
     build: Callable[..., None]
+    aliases: tuple[str, ...] = ()
     defaults: Mapping[str, int | str] = field(default_factory=dict)
     variants: tuple[str, ...] = ("eager", "fused", "compiled")
-    description: str = ""
 
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return every size parameter; raises ``WorkError`` for missing or unknown ones."""
@@ -124,9 +124,10 @@ _FAMILIES: Final[dict[str, Family]] = {}
 
 
 def register_family(entry: Family) -> None:
-    """Add a family; a name that exists is refused."""
-    if entry.name in _FAMILIES:
-        raise WorkError(f"closed form {entry.name!r} exists already")
+    """Add a family; a name or alias that exists is refused."""
+    for taken in _FAMILIES.values():
+        if {taken.name, *taken.aliases} & {entry.name, *entry.aliases}:
+            raise WorkError(f"closed form {entry.name!r} exists already")
     _FAMILIES[entry.name] = entry
 
 
@@ -140,21 +141,12 @@ def family(name: str) -> Family:
     """Return a family by name (``-`` and ``_`` alike); raises ``WorkError`` listing the known."""
     _load()
     key = name.strip().lower().replace("-", "_")
-    found = _FAMILIES.get(_ALIASES.get(key, key))
+    found = _FAMILIES.get(key) or next(
+        (entry for entry in _FAMILIES.values() if key in entry.aliases), None
+    )
     if found is None:
         raise WorkError(f"no closed form for {name!r}; known: {', '.join(sorted(_FAMILIES))}")
     return found
-
-
-_ALIASES: Final = {
-    "rms_norm": "rmsnorm",
-    "layer_norm": "layernorm",
-    "matmul_fp32_fp16_fp8": "matmul",
-    "linear": "matmul",
-    "matrix_copy": "copy",
-    "vector_add": "add",
-    "sdpa": "attention",
-}
 
 
 def _load() -> None:

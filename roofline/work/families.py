@@ -114,12 +114,16 @@ def _cross_entropy(b: Builder, *, rows: Any, cols: Any) -> None:
 
 
 _ROWS = ("rows", "cols")
-for _name, _build in (("rmsnorm", _rmsnorm), ("layernorm", _layernorm)):
-    register_family(Family(name=_name, sizes=_ROWS, build=_build, variants=_NORM_VARIANTS))
+for _name, _alias, _build in (
+    ("rmsnorm", "rms_norm", _rmsnorm),
+    ("layernorm", "layer_norm", _layernorm),
+):
+    register_family(
+        Family(name=_name, aliases=(_alias,), sizes=_ROWS, build=_build, variants=_NORM_VARIANTS)
+    )
 for _name, _build in (
     ("softmax", _softmax),
     ("swiglu", _swiglu),
-    ("copy", _copy),
     ("mean", _reduce("mean")),
     ("mean_reduction", _reduce("mean", "fp32")),  # the result in fp32, whatever comes in
     ("sum", _reduce("sum")),
@@ -127,17 +131,27 @@ for _name, _build in (
     ("cross_entropy", _cross_entropy),
 ):
     register_family(Family(name=_name, sizes=_ROWS, build=_build))
-for _name in ("add", "mul", "sub", "div", "maximum"):
+register_family(Family(name="copy", aliases=("matrix_copy",), sizes=_ROWS, build=_copy))
+register_family(Family(name="add", aliases=("vector_add",), sizes=("n",), build=_binary("add")))
+for _name in ("mul", "sub", "div", "maximum"):
     register_family(Family(name=_name, sizes=("n",), build=_binary(_name)))
 for _name in ("relu", "gelu", "silu", "sigmoid", "tanh", "exp", "rsqrt", "square"):
     register_family(Family(name=_name, sizes=("n",), build=_unary(_name)))
 register_family(Family(name="mul2", sizes=("n",), build=_unary("mul", 2)))
 register_family(Family(name="adamw", sizes=("n",), build=_adamw))
-register_family(Family(name="matmul", sizes=("m", "n", "k"), build=_matmul))
+register_family(
+    Family(
+        name="matmul",
+        aliases=("linear", "matmul_fp32_fp16_fp8"),
+        sizes=("m", "n", "k"),
+        build=_matmul,
+    )
+)
 register_family(Family(name="swiglu_mlp", sizes=("rows", "width", "inner"), build=_swiglu_mlp))
 register_family(
     Family(
         name="attention",
+        aliases=("sdpa",),
         sizes=("batch", "heads", "seq", "head_dim", "keys"),
         build=_attention,
         defaults={"batch": 1, "heads": 1, "keys": "seq"},

@@ -7,6 +7,7 @@ into an ``OpCount``. Names are normalised by ``op_key``, so that ``aten::mul_.Te
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from roofline.errors import WorkError
+from roofline.work import formulas
 from roofline.work.specs import TensorSpec
 from roofline.work.work import OpCount
 
@@ -31,16 +33,6 @@ __all__ = [
     "unregister",
     "user_registered",
 ]
-
-_FORMULA_MODULES: Final = (
-    "pointwise",
-    "reductions",
-    "norms",
-    "matmul",
-    "attention",
-    "movement",
-    "training",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +191,8 @@ def _add(name: str, function: Formula) -> None:
 
 @lru_cache(maxsize=1)
 def _load() -> None:
-    for module in _FORMULA_MODULES:
-        import_module(f"roofline.work.formulas.{module}")
+    for module in pkgutil.iter_modules(formulas.__path__):
+        import_module(f"{formulas.__name__}.{module.name}")
 
 
 def user_registered(name: str) -> bool:

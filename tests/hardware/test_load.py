@@ -8,7 +8,13 @@ import pytest
 
 from roofline.errors import HardwareModelError
 from roofline.hardware import load
-from roofline.hardware.load import known_names, list_models, load_hardware
+from roofline.hardware.load import (
+    known_names,
+    list_models,
+    load_hardware,
+    model_of_instance,
+    models_of_core,
+)
 
 
 @pytest.mark.parametrize(
@@ -141,6 +147,22 @@ def test_plugins_add_models_and_broken_ones_are_skipped(tmp_path, root, monkeypa
     assert "'absent' is skipped" in skipped[2]
     with pytest.warns(RuntimeWarning, match="is skipped"):
         assert load_hardware("lab-Trainium2").name == "lab-trn2"
+
+
+def test_a_new_model_names_its_captures(tmp_path, root, monkeypatch):
+    """What instance or compiler target a capture names is looked up in the models alone."""
+    text = (root / "hw_models" / "trn3.toml").read_text(encoding="utf-8")
+    for old, new in (('"trn3', '"lab4'), ('"NeuronCore-v4', '"NeuronCore-v9'), ('"v4', '"v9')):
+        text = text.replace(old, new)
+    (tmp_path / "lab4.toml").write_text(text, encoding="utf-8")
+    shipped = list_models()
+    monkeypatch.setattr(load, "list_models", lambda: (*shipped, tmp_path / "lab4.toml"))
+    assert model_of_instance("lab4.48xlarge") == "lab4"
+    assert model_of_instance("lab4n.3xlarge") == "lab4"
+    assert model_of_instance("lab5.48xlarge") is None
+    assert models_of_core("NeuronCore-v9") == ("lab4",)
+    assert models_of_core("sunda") == ("inf2", "trn1")
+    assert models_of_core("") == ()
 
 
 def test_replace_value_asks_what_if():

@@ -23,6 +23,7 @@ from roofline.captures.neff.container import (
 from roofline.captures.neff.debug import DebugFile, read_debug
 from roofline.captures.plainfile import open_regular
 from roofline.errors import CaptureError
+from roofline.hardware.load import models_of_core
 
 __all__ = ["ENGINE_KEYS", "WORD_BYTES", "Neff", "Subgraph", "Variable", "open_neff"]
 
@@ -36,9 +37,6 @@ ENGINE_KEYS: Final = {
     "sync": "sp",
 }
 """Engine key -> prefix of its keys in ``def.json``."""
-
-TARGETS: Final = {"sunda": ("trn1", "inf2"), "cayman": ("trn2",)}
-"""Compiler target -> hardware it runs on."""
 
 _PENGUIN: Final = "debug_info/debug_info_penguin.dbg_sg000000"
 _HLO: Final = "debug_info/debug_info_hlo.dbg_sg000000"
@@ -114,7 +112,7 @@ class Neff:
     @property
     def hardware(self) -> tuple[str, ...]:
         """Hardware the program was compiled for; empty for a target that is not known."""
-        return TARGETS.get(_text(self.kelf.get("target")).lower(), ())
+        return models_of_core(_text(self.kelf.get("target")))
 
     @cached_property
     def subgraphs(self) -> Mapping[str, Subgraph]:

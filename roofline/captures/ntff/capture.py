@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from roofline.captures.capture import Capture, Overview
-from roofline.captures.identity import hardware_key
 from roofline.captures.ntff.decoded import Decoded
 from roofline.captures.ntff.header import Header
 from roofline.captures.ntff.quality import find_issues, header_issues
 from roofline.captures.ntff.summary import absent_fields, summarize
 from roofline.captures.ntff.tables import Tables
 from roofline.captures.ntff.trace import open_trace
+from roofline.hardware.load import model_of_instance
 
 __all__ = ["open_ntff"]
 
@@ -64,7 +64,7 @@ def _metadata(header: Header) -> Mapping[str, Any]:
         "ntff_version": header.version,
         "instance_type": header.instance_type or None,
         "instance_id": header.instance_id or None,
-        "hardware": hardware_key(header.instance_type),
+        "hardware": model_of_instance(header.instance_type),
         "lnc": len(header.cores),
         "cores": len(header.cores),
         "core_numbers": tuple(core.number for core in header.cores),

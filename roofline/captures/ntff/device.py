@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from roofline.captures.identity import hardware_key
 from roofline.captures.ntff.header import Header
 from roofline.errors import HardwareModelError
+from roofline.hardware.load import load_hardware, model_of_instance
 
 if TYPE_CHECKING:
     from roofline.hardware.model import Hardware
@@ -19,13 +19,11 @@ _PS_PER_S: int = 10**12
 
 def hardware_of(header: Header) -> Hardware | None:
     """Return the hardware of the instance a trace was taken on, ``None`` if it is not known."""
-    return _load(hardware_key(header.instance_type) or "", len(header.cores))
+    return _load(model_of_instance(header.instance_type) or "", len(header.cores))
 
 
 @lru_cache(maxsize=32)
 def _load(name: str, cores: int) -> Hardware | None:
-    from roofline.hardware.load import load_hardware
-
     if not name:
         return None
     try:

@@ -1,3 +1,3 @@
-"""Formulas by family. A new operator is one registered function here, or in a user's code."""
+"""Formulas by family: a new operator is one registered function in a module here or elsewhere."""
 
 from __future__ import annotations
