@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -22,6 +23,8 @@ _CONTROLS: Final = {
     if chr(code) not in "\t\n"
 }
 """Characters that a terminal or a page obeys instead of showing, and how JSON writes them."""
+
+_CONTROL: Final = re.compile(f"[{''.join(map(chr, _CONTROLS))}]")
 
 Fault = Callable[[str], Exception]
 """Makes the error of the caller's kind from a message."""
@@ -89,4 +92,4 @@ def show_controls(text: str) -> str:
     >>> show_controls("a\x1b[31mb")
     'a\\\\u001b[31mb'
     """
-    return text.translate(_CONTROLS)
+    return _CONTROL.sub(lambda found: _CONTROLS[ord(found[0])], text)

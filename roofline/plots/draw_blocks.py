@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from roofline.plots import style
 from roofline.plots.draw import Drawing, add_heading, new_canvas, set_axis, text_sizes
 from roofline.plots.figure import Cell, Curve, Figure, Point
 from roofline.plots.labels import shorten
+from roofline.plots.marks import MarkSize, draw_marks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +26,7 @@ _LEFT, _RIGHT, _TOP = 0.95, 0.25, 0.72
 _BETWEEN, _TITLE, _FOOT = 0.28, 0.3, 0.52  # columns apart; above and below each block
 _TALL: Final = {1: 3.9, 2: 2.7, 3: 2.1}  # of a block by columns
 _KEY: Final = 0.22  # a line of the key
+_SOLID, _HOLLOW = MarkSize(6.5, 0.7), MarkSize(4.2, 1.2)
 _DASHES: Final[tuple[Any, ...]] = ("-", (0, (6, 3)), (0, (6, 2, 1.5, 2)), (0, (3, 2)))
 
 
@@ -127,13 +130,11 @@ def _cells(axes: Axes, figure: Figure, cells: list[Cell], lay: _Layout) -> list[
 
     if not cells:
         return []
-    colours = [_cell_colour(cell, figure) for cell in cells]
-    corners = [
-        [(c.left, c.bottom), (c.right, c.bottom), (c.right, c.top), (c.left, c.top)] for c in cells
-    ]
+    colours = _cell_colours(cells, figure)
+    places, fills = _rectangles(cells, colours)
     # edges in the colour of the cell: no light seams between cells in PDF viewers
     axes.add_collection(
-        PolyCollection(corners, facecolors=colours, edgecolors=colours, linewidths=0.3),
+        PolyCollection(places, facecolors=fills, edgecolors=fills, linewidths=0.3),
         autolim=False,
     )
     across = len({cell.x for cell in cells})
@@ -152,11 +153,32 @@ def _cells(axes: Axes, figure: Figure, cells: list[Cell], lay: _Layout) -> list[
     ]  # fmt: skip
 
 
-def _cell_colour(cell: Cell, figure: Figure) -> Any:
-    if cell.tone or figure.scale is None:
-        return style.tone_colour(cell.tone or "none")
+def _rectangles(
+    cells: Sequence[Cell], colours: Sequence[Any]
+) -> tuple[list[list[tuple[float, float]]], list[Any]]:
+    """Return corners and colours of cells, those of one colour side by side as one rectangle."""
+    boxes: list[tuple[float, float, float, float]] = []
+    fills: list[Any] = []
+    for cell, colour in zip(cells, colours, strict=True):
+        box = (cell.left, cell.right, cell.bottom, cell.top)
+        if boxes and fills[-1] == colour and boxes[-1][1:] == (cell.left, *box[2:]):
+            boxes[-1] = (boxes[-1][0], *box[1:])
+        else:
+            boxes.append(box)
+            fills.append(colour)
+    return [[(x, low), (end, low), (end, top), (x, top)] for x, end, low, top in boxes], fills
+
+
+def _cell_colours(cells: Sequence[Cell], figure: Figure) -> list[Any]:
+    if figure.scale is None:
+        return [style.tone_colour(cell.tone or "none") for cell in cells]
     low, high = figure.scale.low, figure.scale.high
-    return _scale()(min(1.0, max(0.0, (cell.value - low) / (high - low))))
+    shares = (np.array([cell.value for cell in cells]) - low) / (high - low)
+    scaled = _scale()(np.clip(shares, 0.0, 1.0))
+    return [
+        style.tone_colour(cell.tone) if cell.tone else tuple(colour)
+        for cell, colour in zip(cells, scaled, strict=True)
+    ]
 
 
 def _dark(colour: Any) -> bool:
@@ -188,23 +210,13 @@ def _look(curve: Curve) -> dict[str, Any]:
 
 
 def _points(axes: Axes, points: list[Point]) -> list[Text]:
-    named: list[Text] = []
-    for point in points:
-        colour = style.tone_colour(point.tone)
-        axes.plot(
-            (point.x,), (point.y,), linestyle="none", zorder=4 if point.hollow else 5,
-            marker=style.MARKERS[point.shape % len(style.MARKERS)],
-            markersize=4.2 if point.hollow else 6.5,
-            markerfacecolor="white" if point.hollow else colour,
-            markeredgecolor=colour if point.hollow else "white",
-            markeredgewidth=1.2 if point.hollow else 0.7,
-        )  # fmt: skip
-        if point.label:
-            named.append(
-                axes.annotate(point.label, (point.x, point.y), xytext=(6, -9), fontsize=7.5,
-                              textcoords="offset points", color=style.MUTED)
-            )  # fmt: skip
-    return named
+    draw_marks(axes, points, _SOLID, _HOLLOW)
+    return [
+        axes.annotate(point.label, (point.x, point.y), xytext=(6, -9), fontsize=7.5,
+                      textcoords="offset points", color=style.MUTED)
+        for point in points
+        if point.label
+    ]  # fmt: skip
 
 
 def _handles(figure: Figure) -> list[Any]:

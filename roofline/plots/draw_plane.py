@@ -12,6 +12,7 @@ from roofline.plots import style
 from roofline.plots.draw import Drawing, add_heading, new_canvas, set_axis, text_sizes
 from roofline.plots.figure import Figure, Line, Point
 from roofline.plots.labels import Box, place_labels, shorten
+from roofline.plots.marks import MarkSize, draw_marks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_plane"]
 
 _WIDTH, _HEIGHT = 9.0, 6.6
+_SOLID, _HOLLOW = MarkSize(8, 0.8), MarkSize(6, 1.3)
 _MOST_LABELS = 24  # more points than this are told by the table, not in the figure
 _CORNERS: tuple[Any, ...] = (
     "lower right",
@@ -55,8 +57,7 @@ def draw_plane(figure: Figure) -> Drawing:
     add_heading(canvas, figure, 0.18 / _WIDTH, _HEIGHT)
     for line in figure.lines:
         _draw_line(axes, line)
-    for point in figure.points:
-        _draw_point(axes, point)
+    draw_marks(axes, figure.points, _SOLID, _HOLLOW)
     obstacles = _marker_boxes(axes, figure.points)
     for line in figure.lines:
         obstacles += _line_boxes(axes, line)
@@ -109,21 +110,6 @@ def _draw_line(axes: Axes, line: Line) -> None:
             alpha=1.0 if line.binding or line.role == "compute" else 0.75,
             zorder=2.4 if line.binding else 2,
         )
-
-
-def _draw_point(axes: Axes, point: Point) -> None:
-    colour = style.tone_colour(point.tone)
-    axes.plot(
-        (point.x,),
-        (point.y,),
-        linestyle="none",
-        marker=style.MARKERS[point.shape % len(style.MARKERS)],
-        markersize=6 if point.hollow else 8,
-        markerfacecolor="white" if point.hollow else colour,
-        markeredgecolor=colour if point.hollow else "white",
-        markeredgewidth=1.3 if point.hollow else 0.8,
-        zorder=4 if point.hollow else 5,
-    )
 
 
 def _draw_key(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from typing import Any
 
 __all__ = ["Axis", "Cell", "Curve", "Figure", "Lane", "Line", "Point", "Span"]
@@ -164,4 +165,20 @@ class Figure:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figure as plain lists and dicts, which rebuild it exactly."""
-        return asdict(self)
+        return {name: _plain(getattr(self, name)) for name in _names(Figure)}
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
+def _plain(value: Any) -> Any:
+    """Return marks as dicts; ``asdict`` would copy every text of every mark."""
+    if isinstance(value, Axis):
+        return {name: getattr(value, name) for name in _names(Axis)}
+    if isinstance(value, tuple) and value and is_dataclass(value[0]):
+        kind: type = type(value[0])
+        names = _names(kind)
+        return [{name: getattr(mark, name) for name in names} for mark in value]
+    return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final
 
@@ -17,6 +18,9 @@ Row = Mapping[str, Any]
 """A point: hardware, dtype, variant, sizes, and the variables of a sweep, ``bound`` by name."""
 
 _AXES: Final = ("hardware", "dtype", "variant")
+_KNOWN: Final = ("estimate", "status", "estimate_low", "estimate_high", "lower_bound",
+                 "schedule_bound", "percent_of_roof", "bound", "flops", "intensity",
+                 "minimal_bytes")  # fmt: skip
 _TICKS: Final = 10  # labels along one axis
 _WIDE: Final = 6.0  # ratio of sizes from which an axis is logarithmic
 _EVEN: Final = 3.0  # ratio of the largest to the smallest step of sizes in even steps
@@ -73,6 +77,12 @@ def details(row: Row) -> tuple[tuple[str, str], ...]:
 
     The same for every figure, so that a page holds each text once.
     """
+    return _details(*map(row.get, _KNOWN))
+
+
+@lru_cache(maxsize=1 << 14)  # each point is in three figures
+def _details(*values: Any) -> tuple[tuple[str, str], ...]:
+    row = dict(zip(_KNOWN, values, strict=True))
     if row["estimate"] is None:
         return (("estimate", "not modelled"), ("status", row.get("status") or "unknown"))
     found = [
