@@ -34,6 +34,7 @@ def query(capture: Capture, sql: str) -> pa.Table:
             connection.register(name, table)
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
+        sql.encode()  # bytes of an argument that are no text are a TypeError to duckdb
         statements = connection.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             kinds = ", ".join(one.type.name for one in statements) or "nothing"

@@ -16,11 +16,11 @@ def decoding(path: Path, what: str) -> Iterator[None]:
     """Turn whatever a decoder raises for data it cannot take into ``CaptureError``.
 
     A file of others can be wrong in more ways than a decoder can list; what it stumbled over stays
-    as the cause. Faults of the machine (memory, disk) come through.
+    as the cause. Faults of the machine (memory, disk, a library that is absent) come through.
     """
     try:
         yield
-    except (RooflineError, MemoryError, OSError):
+    except (RooflineError, MemoryError, OSError, ImportError):
         raise
     except Exception as error:
         said = " ".join(str(error).split()) or type(error).__name__

@@ -74,6 +74,8 @@ def main(args: list[str] | None = None) -> None:
         _fail(f"argument {words.index('') + 1} is empty: a shell variable that is not set?", 2)
     if os.environ.get("ROOFLINE_TRACEBACK"):
         cli(args)
+    if args is None:  # a library that cannot close a damaged file says so where nobody can act
+        sys.unraisablehook = lambda _: None
     try:
         with _terminated_as_by_hand():
             sys.exit(cli.main(args, standalone_mode=False) or 0)
@@ -96,6 +98,9 @@ def main(args: list[str] | None = None) -> None:
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         _fail(f"{name}{error.strerror or error}", 2)
+    except UnicodeEncodeError as error:  # bytes that were no text where they were read
+        held = error.object[error.start : error.start + 20]
+        _fail(f"{held!r}: is not UTF-8 text, and has to be here", 2)
     except ValueError as error:
         if "int_max_str_digits" in str(error):
             _fail("a number of thousands of digits: no size, count or time is so large", 2)

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from roofline.captures.decoding import decoding
 from roofline.errors import OptionalDependencyError, QueryError
+from roofline.model.stored_check import fault_of_files
 from roofline.model.sweep import Plan, dataset
 
 if TYPE_CHECKING:
@@ -48,14 +50,14 @@ def store(
     path = Path(path)
     lazy = dataset(ready, chunks=chunks)
     mark = fingerprint(ready, lazy)
-    if path.exists() and any(path.iterdir()):
+    if path.is_file() or (path.exists() and any(path.iterdir())):
         _same_sweep(path, mark)
     else:
         lazy.attrs["fingerprint"] = mark
         lazy.to_zarr(path, mode="w", compute=False, zarr_format=2, consolidated=True)
         (path / _DONE).write_text(f"{mark}\n")
     blocks = list(_blocks(lazy))
-    done = {int(line) for line in (path / _DONE).read_text().split("\n")[1:] if line.strip()}
+    done = _done(path, len(blocks))
     left = [number for number in range(len(blocks)) if number not in done]
     finished = len(done)
     with (path / _DONE).open("a") as log:
@@ -65,7 +67,8 @@ def store(
             finished += 1
             if progress is not None:
                 progress(finished, len(blocks))
-    opened: xr.Dataset = xr.open_zarr(path, chunks={}, zarr_format=2)
+    with decoding(path, "the store"):
+        opened: xr.Dataset = xr.open_zarr(path, chunks={}, zarr_format=2)
     return opened
 
 
@@ -83,7 +86,22 @@ def fingerprint(ready: Plan, lazy: xr.Dataset) -> str:
     return digest.hexdigest()[:16]
 
 
+def _done(path: Path, blocks: int) -> set[int]:
+    """Return the numbers of the blocks that the log says are written."""
+    lines = [line for line in (path / _DONE).read_text().split("\n")[1:] if line.strip()]
+    wrong = next(
+        (one for one in lines if not (one.isascii() and one.isdigit() and int(one) < blocks)), None
+    )
+    if wrong is not None:
+        raise QueryError(
+            f"{path / _DONE}: {wrong[:40]!r} is none of {blocks} blocks; delete {path}"
+        )
+    return set(map(int, lines))
+
+
 def _same_sweep(path: Path, mark: str) -> None:
+    if fault := fault_of_files(path, store=True):
+        raise QueryError(f"{path}: the result of a sweep {fault}")
     log = path / _DONE
     if not log.is_file():
         raise QueryError(f"{path} exists and is no store of a sweep; give another path")
@@ -145,6 +163,7 @@ def _write(ready: Plan, path: str, block: Block) -> None:
     ]
     sizes = [array[window] for array, window in zip(ready.sizes.values(), block[3:], strict=True)]
     arrays = ready.run(*axes, *sizes)
-    group: Any = zarr.open_group(path, mode="r+")
-    for name, array in zip(ready.variables, arrays, strict=True):
-        group[name][block] = array
+    with decoding(Path(path), "the store"):
+        group: Any = zarr.open_group(path, mode="r+")
+        for name, array in zip(ready.variables, arrays, strict=True):
+            group[name][block] = array

@@ -11,28 +11,26 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from roofline.analysis.verdict import LABELS
+from roofline.captures.decoding import decoding
 from roofline.errors import OptionalDependencyError, QueryError
+from roofline.model.stored_check import AXES, NEEDED, fault_of, fault_of_files
 
 if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = ["AXES", "Change", "Extreme", "Series", "is_sweep", "open_sweep", "sizes_of", "summarise"]
 
-AXES: Final = ("hardware", "dtype", "variant")
-"""Dimensions that are not sizes."""
-
-_NEEDED: Final = ("estimate", "lower_bound", "percent_of_roof", "bound")
 _BLOCK: Final = 1 << 20  # points in memory at once, per variable
 _EXAMPLES: Final = 20  # changes of bound kept of each series, of any number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extreme:
-    """A point of a sweep: sizes by name, modelled time in s, share of the roof, and its bound."""
+    """A point of a sweep: sizes by name, modelled time in s, share of its roof if known, bound."""
 
     sizes: Mapping[str, int]
     estimate_s: float
-    percent_of_roof: float
+    percent_of_roof: float | None
     bound: str
 
 
@@ -83,35 +81,40 @@ def is_sweep(path: str | Path) -> bool:
 def open_sweep(path: str | Path) -> xr.Dataset:
     """Return the sweep at a path without its values.
 
-    Raises ``QueryError`` for a path that holds none, ``OptionalDependencyError`` for a store
+    Its dimensions stand in the order of ``AXES``, then the sizes. Raises ``QueryError`` for a path
+    that holds none, ``CaptureError`` for a damaged one, ``OptionalDependencyError`` for a store
     without the library that reads it.
     """
-    import xarray as xr
-
     path = Path(path)
     if not path.exists():
         raise QueryError(f"{path}: no such sweep; write one with roofline sweep OP -o {path.name}")
+    if fault := fault_of_files(path, store=path.suffix == ".zarr"):
+        raise QueryError(f"{path}: the result of a sweep {fault}")
     try:
-        data: xr.Dataset
-        if path.suffix == ".zarr":
-            data = xr.open_zarr(path, chunks={})
-        else:
-            data = xr.open_dataset(path, engine="h5netcdf", cache=False)
+        with decoding(path, "the result of a sweep"):
+            data = _opened(path)
+            fault = fault_of(data, path)
     except ImportError as error:
         raise OptionalDependencyError(
             f'{path}: needs {error.name}: pip install "roofline[distributed]"'
         ) from error
-    except (OSError, ValueError, KeyError) as error:
+    except OSError as error:
         what = str(error).partition("\n")[0]
         raise QueryError(f"{path}: cannot be read as the result of a sweep: {what}") from error
-    lacking = [name for name in (*AXES, *_NEEDED) if name not in data.variables]
-    if lacking or "op" not in data.attrs:
-        raise QueryError(
-            f"{path}: is no result of roofline sweep: it lacks {', '.join(lacking) or 'op'}"
-        )
-    if any(data.sizes[dim] == 0 for dim in data["estimate"].dims):
-        raise QueryError(f"{path}: a sweep without points")
-    return data
+    if fault:
+        raise QueryError(f"{path}: {fault}")
+    return data.transpose(*AXES, *sizes_of(data))
+
+
+def _opened(path: Path) -> xr.Dataset:
+    import xarray as xr
+
+    # a unit such as "days since ..." makes no date of a number here
+    if path.suffix == ".zarr":
+        opened: xr.Dataset = xr.open_zarr(path, chunks={}, decode_times=False)
+    else:
+        opened = xr.open_dataset(path, engine="h5netcdf", cache=False, decode_times=False)
+    return opened
 
 
 def sizes_of(data: xr.Dataset) -> list[str]:
@@ -123,7 +126,7 @@ def summarise(data: xr.Dataset) -> list[Series]:
     """Return every series of a sweep, read in blocks: memory does not grow with the sweep."""
     dims = sizes_of(data)
     along = max(dims, key=lambda dim: data.sizes[dim], default="")
-    data = data[list(_NEEDED)].transpose(*AXES, *dims)
+    data = data[list(NEEDED)].transpose(*AXES, *dims)
     coords = {dim: data[dim].values for dim in dims}
     found = []
     for at in itertools.product(*(range(data.sizes[axis]) for axis in AXES)):
@@ -179,7 +182,7 @@ def _add(series: Series, block: xr.Dataset, coords: Mapping[str, Any]) -> None:
                 dim: int(sizes[i]) for (dim, sizes), i in zip(coords.items(), place, strict=True)
             },
             estimate_s=float(estimate[place]),
-            percent_of_roof=float(share[place]),
+            percent_of_roof=float(share[place]) if np.isfinite(share[place]) else None,
             bound=_label(int(codes[place])),
         )
         old = series.extremes.get(name)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from roofline import __version__
+from roofline.captures.decoding import decoding
 from roofline.model.stored import Series, open_sweep, sizes_of, summarise
 from roofline.report.blocks import Block, FigureBlock, Heading, Paragraph, Table
 from roofline.report.data import SCHEMA_VERSION, figures_json, to_json
@@ -52,17 +53,21 @@ class SweepReport:
 
 
 def sweep_report(path: str) -> SweepReport:
-    """Return the sweep stored at ``path``; ``QueryError`` for what is not one."""
+    """Return the sweep stored at ``path``.
+
+    Raises ``QueryError`` for what is not one, ``CaptureError`` for values that cannot be read.
+    """
     file = Path(path)
     data = open_sweep(file)
-    return SweepReport(
-        name=file.stem,
-        data=data,
-        sizes=tuple(sizes_of(data)),
-        rows=tuple(sweep_rows(spread(data))),
-        total=int(data["estimate"].size),
-        series=tuple(summarise(data)),
-    )
+    with decoding(file, "the result of a sweep"):
+        return SweepReport(
+            name=file.stem,
+            data=data,
+            sizes=tuple(sizes_of(data)),
+            rows=tuple(sweep_rows(spread(data))),
+            total=int(data["estimate"].size),
+            series=tuple(summarise(data)),
+        )
 
 
 def sweep_blocks(report: SweepReport, figures: Sequence[Figure] = ()) -> list[Block]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from roofline.analysis.verdict import LABELS
-from roofline.model.points import SIDES, status_words
+from roofline.model.points import SIDES, VARIABLES, status_words
 from roofline.model.stored import sizes_of
 from roofline.units import format_count
 
@@ -20,6 +20,8 @@ __all__ = ["MOST", "hold", "spread", "spread_words", "sweep_rows"]
 
 MOST: Final = 10_000
 """Points in tables and in each figure; of larger sweeps as many, evenly spread."""
+
+_SHOWN: Final = frozenset({*VARIABLES, "pareto"})
 
 
 def sweep_rows(data: xr.Dataset) -> list[dict[str, Any]]:
@@ -33,7 +35,7 @@ def sweep_rows(data: xr.Dataset) -> list[dict[str, Any]]:
         str(dim): axis.ravel().tolist() for dim, axis in zip(dims, axes, strict=True)
     }
     for name, variable in data.data_vars.items():
-        if variable.dims == dims:
+        if variable.dims == dims and name in _SHOWN:
             columns[str(name)] = variable.values.ravel().tolist()
     return [
         {name: _value(name, value) for name, value in zip(columns, row, strict=True)}
@@ -81,10 +83,9 @@ def _evenly(length: int, most: int) -> npt.NDArray[np.int64]:
 
 
 def _value(name: str, value: Any) -> Any:
-    if name == "bound":
-        return LABELS[value] if value >= 0 else None
-    if name == "side":
-        return SIDES[value] if value >= 0 else None
+    names = {"bound": LABELS, "side": SIDES}.get(name)
+    if names is not None:
+        return names[value] if 0 <= value < len(names) else None
     if name == "status":
         return status_words(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value

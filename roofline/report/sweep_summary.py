@@ -122,4 +122,5 @@ def _place(sizes: Mapping[str, int]) -> str:
 
 
 def _percent(point: Extreme) -> str:
-    return format_percent(point.percent_of_roof / 100)
+    share = point.percent_of_roof
+    return format_percent(None if share is None else share / 100)

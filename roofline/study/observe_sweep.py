@@ -11,6 +11,7 @@ import numpy as np
 
 from roofline.analysis.observed import Observed, Run, Timing
 from roofline.analysis.verdict import LABELS
+from roofline.captures.decoding import decoding
 from roofline.clocks import CLOCK_LABELS
 from roofline.model.stored import AXES, open_sweep, sizes_of
 
@@ -37,6 +38,11 @@ def observe_sweeps(paths: Sequence[Path]) -> tuple[Run, ...]:
     holds no sweep.
     """
     sweeps = [open_sweep(path) for path in paths]
+    with decoding(paths[0], "the result of a sweep"):
+        return _observe(paths, sweeps)
+
+
+def _observe(paths: Sequence[Path], sweeps: Sequence[xr.Dataset]) -> tuple[Run, ...]:
     if max(int(data["estimate"].size) for data in sweeps) <= MOST_POINTS:
         return tuple(
             _run(path, data, _everywhere(data), ())
@@ -143,8 +149,8 @@ def _known(values: dict[str, list[Any]], name: str, row: int) -> float | None:
 
 
 def _cores(data: xr.Dataset) -> dict[str, int]:
-    pairs = (part.split("=") for part in str(data.attrs.get("lnc", "")).split() if "=" in part)
-    return {name: int(number) for name, number in pairs}
+    pairs = (part.split("=", 1) for part in str(data.attrs.get("lnc", "")).split() if "=" in part)
+    return {name: int(number) for name, number in pairs if number.isascii() and number.isdigit()}
 
 
 def _changes(base: xr.Dataset, other: xr.Dataset) -> tuple[list[Key], str]:

@@ -210,3 +210,15 @@ def test_a_program_that_is_a_pipe_is_not_waited_for(run, tmp_path: Path) -> None
     (tmp_path / "k.ntff").write_bytes(sample(6))
     code, _, err = run("engines", tmp_path / "k.ntff", "--neff", tmp_path / "pipe.neff")
     assert (code, "not a regular file" in err) == (2, True)
+
+
+@pytest.mark.parametrize("where", [["engines", "--sql"], ["engines", "--where"], ["sweep"]])
+def test_an_argument_that_is_no_text_is_refused_in_one_line(
+    run, tmp_path: Path, where: list[str]
+) -> None:
+    (tmp_path / "k.ntff").write_bytes(sample(6))
+    words: list[str | Path] = [where[0], tmp_path / "k.ntff", *where[1:], "\udc80"]
+    if where == ["sweep"]:
+        words = ["sweep", "rmsnorm", "--rows", "4", "--cols", "4", "--where", "\udc80"]
+    code, _, err = run(*words)
+    assert (code, err.count("\n"), "internal" in err) == (2, 1, False), err
