@@ -36,9 +36,9 @@ def figure_csv(figure: Figure) -> str:
     rows = list(_rows(figure))
     columns = list(dict.fromkeys((*_HEAD, *(name for row in rows for name in row))))
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n", restval="")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([row.get(name, "") for name in columns] for row in rows)
     return text.getvalue()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from roofline.analysis.compare import Pair, Versus, clock_words
 from roofline.analysis.explain import signed_time
 from roofline.plots.labels import shorten
@@ -45,8 +47,8 @@ def headline(versus: Versus) -> str:
     """Return one sentence on a run against its base, with directions and noise named."""
     if len(versus.pairs) == 1:
         return pair_words(versus.pairs[0])
-    counts = [(outcome, len(versus.of(outcome))) for outcome in ORDER]
-    said = ", ".join(f"{number} {_SAID[outcome]}" for outcome, number in counts if number)
+    counts = Counter(pair.outcome for pair in versus.pairs)
+    said = ", ".join(f"{counts[one]} {_SAID[one]}" for one in ORDER if counts[one])
     text = f"{versus.run.label}: of {len(versus.pairs)} kernels {said}."
     for outcomes, faster, title in (
         (("slower", "unproven"), False, "Most slower"),

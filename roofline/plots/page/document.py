@@ -17,8 +17,9 @@ def document_json(plots: Sequence[Any]) -> tuple[dict[str, Any], dict[str, str]]
     from bokeh.document import Document
 
     document = Document()
-    for plot in plots:
-        document.add_root(plot)
+    with document.models.freeze():  # else all models are searched again for every plot
+        for plot in plots:
+            document.add_root(plot)
     names: dict[str, str] = {}
     data = _renamed(document.to_json(deferred=False), names)
     return data, {plot.name: names[plot.id] for plot in plots}
