@@ -26,7 +26,7 @@ sys.path.insert(0, {root!r})
 import numpy, pyarrow, msgspec
 pyarrow.array([0])  # its first use imports pandas where that is installed, for 0.3 s
 from roofline.captures.registry import open_capture
-import roofline.captures.full_json
+import roofline.captures.full_json.capture
 path = {path!r}
 base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 begin = time.perf_counter()

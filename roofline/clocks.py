@@ -7,7 +7,7 @@ from typing import Final
 
 from roofline.errors import UnitError
 
-__all__ = ["CLOCKS", "CLOCK_LABELS", "DEVICE_CLOCKS", "Clock", "clock"]
+__all__ = ["CLOCKS", "CLOCK_LABELS", "DEVICE_CLOCKS", "Clock", "clock", "clock_label"]
 
 CLOCKS: Final = {
     "host_wall": "wall time on the host around the call",
@@ -60,3 +60,8 @@ def clock(name: str) -> str:
     if name not in CLOCKS:
         raise UnitError(f"unknown clock {name!r}; known: {', '.join(CLOCKS)}")
     return name
+
+
+def clock_label(key: str) -> str:
+    """Return the short name of a clock; an empty key is a clock that nobody states."""
+    return CLOCK_LABELS.get(key, key) or "clock not stated"

@@ -7,7 +7,7 @@ from typing import Final
 
 from roofline.errors import WorkError
 
-__all__ = ["DTYPES", "Dtype", "dtype_key", "dtype_of", "itemsize_bytes"]
+__all__ = ["DTYPES", "Dtype", "dtype_key", "dtype_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,11 +121,3 @@ def dtype_key(name: str) -> str:
 def dtype_of(name: str) -> Dtype:
     """Return the ``Dtype`` of a name in any known spelling."""
     return DTYPES[dtype_key(name)]
-
-
-def itemsize_bytes(name: str) -> int:
-    """Return whole bytes per element; raises ``WorkError`` for sub-byte and scaled formats."""
-    dtype = dtype_of(name)
-    if dtype.bits % 8 or dtype.scale_block:
-        raise WorkError(f"dtype {dtype.key} has no whole item size; use Dtype.bytes_for(elements)")
-    return dtype.bits // 8

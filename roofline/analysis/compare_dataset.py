@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roofline.analysis.compare import Comparison, Pair
+from roofline.analysis.comparison import Comparison, Pair
 from roofline.analysis.dataset import Builder
 
 if TYPE_CHECKING:

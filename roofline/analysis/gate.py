@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from roofline.analysis.compare import Comparison, Delta, Pair
+from roofline.analysis.comparison import Comparison, Delta, Pair
 from roofline.errors import QueryError, UnitError
 from roofline.units import format_count, format_percent, format_si, format_time, parse_quantity
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
+from roofline.captures.capture import Issue
 from roofline.hardware.load import load_hardware, model_of_instance
 
-__all__ = ["VERSION_FIELDS", "bf16_cost", "summary_identity"]
+__all__ = ["VERSION_FIELDS", "bf16_cost", "identity_issues", "summary_identity"]
 
 VERSION_FIELDS: Final = {
     "profiler_version": "profiler",
@@ -36,6 +37,34 @@ def summary_identity(summary: Mapping[str, Any]) -> dict[str, Any]:
     if versions:
         found["versions"] = versions
     return found
+
+
+def identity_issues(metadata: Mapping[str, Any]) -> list[Issue]:
+    """Return what is not known of the hardware, and how cores were merged."""
+    issues = []
+    if "hardware" not in metadata:
+        issues.append(
+            Issue(
+                id="unknown-hardware",
+                severity="missing",
+                what=f"instance type {metadata.get('instance_type', 'not given')!r}: chip unknown",
+            )
+        )
+    if metadata.get("lnc") is None:
+        issues.append(Issue(id="unknown-lnc", severity="missing", what="cores per logical core"))
+    elif metadata["lnc"] > 1:
+        issues.append(
+            Issue(
+                id="summary-union",
+                severity="estimated",
+                what=f"the summary merges {metadata['lnc']} cores: its busy times are unions",
+            )
+        )
+    if (metadata.get("constants") or {}).get("is_simulation") is True:
+        issues.append(
+            Issue(id="simulation", severity="contradiction", what="simulated, not measured")
+        )
+    return issues
 
 
 @cache

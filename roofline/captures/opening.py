@@ -56,7 +56,7 @@ class Opener:
             )
 
     def _converted(self, path: Path) -> Capture:
-        from roofline.captures.explorer import open_via_explorer
+        from roofline.captures.explorer.tool import open_via_explorer
 
         fitting = None if path.is_dir() else next(iter(self._fitting(path)), None)
         capture = open_via_explorer(path, fitting, compat=self.compat)
@@ -98,7 +98,7 @@ class Opener:
         return attach_neff(capture, fitting[0]) if fitting else capture
 
     def _chosen(self, capture: Capture) -> Capture:
-        from roofline.captures.summary import select_program
+        from roofline.captures.summary.capture import select_program
 
         option = f"--program {self._program}"
         try:

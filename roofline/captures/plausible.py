@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from roofline.captures.explorer_schema import TIMES
+from roofline.captures.explorer.schema import TIMES
 from roofline.errors import CaptureError
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from roofline.captures.measured import Measured, load_measured
+from roofline.captures.measured.row import Measured
+from roofline.captures.measured.table import load_measured
 from roofline.dtypes import dtype_key, dtype_of
 from roofline.errors import CaptureError, HardwareModelError, QueryError, RooflineError, WorkError
 from roofline.hardware.load import load_hardware

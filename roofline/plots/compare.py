@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from roofline.analysis.compare import Comparison, Pair, clock_words
+from roofline.analysis.comparison import Comparison, Pair
 from roofline.analysis.observed import Observed
+from roofline.clocks import clock_label
 from roofline.errors import QueryError
 from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
@@ -169,7 +170,7 @@ def _point(
     kind = _kind(pair.base, pair.new)
     detail = [
         ("side", side if side == "base" else f"new: {pair.words}"),
-        ("time", f"{format_time(seconds)}, {clock_words(pair.clock)}"),
+        ("time", f"{format_time(seconds)}, {clock_label(pair.clock)}"),
         ("bytes", f"{format_count(one.bytes[kind])} B, {kind}"),
         ("verdict", one.verdict or "unknown"),
         *((("bound", f"{format_time(one.bound_s)}, {one.bound_what}"),) if one.bound_s else ()),

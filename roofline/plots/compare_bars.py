@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from roofline.analysis.compare import Comparison, Pair, clock_words
+from roofline.analysis.comparison import Comparison, Pair
 from roofline.analysis.explain import signed_time
 from roofline.analysis.observed import Use
+from roofline.clocks import clock_label
 from roofline.engines import resource_title
 from roofline.plots.compare import title_of
 from roofline.plots.describe_capture import step_spans
@@ -37,7 +38,7 @@ def describe_change(comparison: Comparison) -> Figure | None:
     spans: list[Span] = []
     groups = []
     for pair in shown:
-        groups.append((len(spans), pair.key, f"{pair.words}; {clock_words(pair.clock)}"))
+        groups.append((len(spans), pair.key, f"{pair.words}; {clock_label(pair.clock)}"))
         spans += _steps(pair, len(spans))
     notes = (
         "left of the bar above: saved; right of it: added; the reasons add up to the difference",
@@ -85,7 +86,7 @@ def _bar(pair: Pair, row: int, side: str, seconds: float, tone: str) -> Span:
         high=seconds,
         tone=tone,
         text=format_time(seconds),
-        source=f"{one.key if one is not None else side}, {clock_words(pair.clock)}",
+        source=f"{one.key if one is not None else side}, {clock_label(pair.clock)}",
     )
 
 
@@ -100,7 +101,7 @@ def describe_activity(comparison: Comparison) -> Figure | None:
         if uses is None:
             continue
         window = " -> ".join(format_time(use.window_s) for use in uses)
-        groups.append((len(spans), pair.key, f"of {window}, {clock_words(pair.clock)}"))
+        groups.append((len(spans), pair.key, f"of {window}, {clock_label(pair.clock)}"))
         spans += _activity(pair, uses, len(spans))
     return _figure(
         "activity", "Engines before and after", comparison, spans, groups,

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from roofline.analysis.finding import Finding
-from roofline.captures.explorer import find_tool, run_explorer
+from roofline.captures.explorer.tool import find_tool, run_explorer
 from roofline.errors import CaptureError, OptionalDependencyError, QueryError
 from roofline.record.environment import DGE
 from roofline.record.manifest import Problem, Run, load_manifest, problem_of, write_manifest

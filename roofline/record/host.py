@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from roofline import __version__
-from roofline.captures.explorer import find_tool
+from roofline.captures.explorer.tool import find_tool
 from roofline.errors import OptionalDependencyError
 
 __all__ = ["Host", "probe_host"]

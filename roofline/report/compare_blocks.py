@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from roofline.analysis.compare import Comparison, Delta, Pair, Versus
+from roofline.analysis.comparison import Comparison, Delta, Pair, Versus
 from roofline.analysis.explain import signed_time
 from roofline.analysis.gate import Gate, Judgement, gate_passes
 from roofline.analysis.observed import Run

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from roofline import __version__
-from roofline.analysis.compare import Comparison, Pair
+from roofline.analysis.comparison import Comparison, Pair
 from roofline.analysis.gate import Gate, Judgement, gate_passes
 from roofline.analysis.observed import Observed, Run
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from roofline import __version__
-from roofline.analysis.compare import Comparison, Pair, clock_words
+from roofline.analysis.comparison import Comparison, Pair
 from roofline.analysis.observed import Observed
+from roofline.clocks import clock_label
 from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
 from roofline.plots.compare import describe_compare, plane_hardware
@@ -202,7 +203,7 @@ def _one_sided(comparison: Comparison) -> Iterator[Block]:
             one = pair.base or pair.new
             if one is not None:
                 times = ", ".join(
-                    f"{value_text(t.seconds, 's')} ({clock_words(t.clock)})" for t in one.timings
+                    f"{value_text(t.seconds, 's')} ({clock_label(t.clock)})" for t in one.timings
                 )
                 rows.append((versus.run.label, pair.outcome, pair.key, times, one.verdict))
     if rows:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roofline.analysis.compare import Comparison, compare_runs
+from roofline.analysis.compare import compare_runs
+from roofline.analysis.comparison import Comparison
 from roofline.analysis.gate import (
     DEFAULT_RULES,
     Gate,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from roofline.analysis.compare import Pair, Versus, clock_words
+from roofline.analysis.comparison import Pair, Versus
 from roofline.analysis.explain import signed_time
+from roofline.clocks import clock_label
 from roofline.plots.labels import shorten
 from roofline.units import format_percent, format_time
 
@@ -73,5 +74,5 @@ def pair_words(pair: Pair) -> str:
     share = format_percent(pair.change_s / pair.base_s, signed=True)
     return (
         f"{pair.key}: {pair.words}. {format_time(pair.base_s)} -> {format_time(pair.new_s)} "
-        f"({signed_time(pair.change_s)}, {share}) on the clock {clock_words(pair.clock)}."
+        f"({signed_time(pair.change_s)}, {share}) on the clock {clock_label(pair.clock)}."
     )

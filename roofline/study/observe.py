@@ -9,7 +9,7 @@ from pathlib import Path
 from roofline.analysis.observed import Observed, Run, join_repeats
 from roofline.captures.capture import Issue
 from roofline.captures.folder import Group, Member, is_folder, one_each, program_name, scan_folder
-from roofline.captures.measured import load_measured
+from roofline.captures.measured.table import load_measured
 from roofline.captures.opening import Opener
 from roofline.errors import CaptureError, QueryError, RooflineError
 from roofline.model.stored import is_sweep

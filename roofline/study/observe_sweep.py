@@ -12,7 +12,7 @@ import numpy as np
 from roofline.analysis.observed import Observed, Run, Timing
 from roofline.analysis.verdict import LABELS
 from roofline.captures.decoding import decoding
-from roofline.clocks import CLOCK_LABELS
+from roofline.clocks import clock_label
 from roofline.model.stored import AXES, open_sweep, sizes_of
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _observed(data: xr.Dataset, columns: Sequence[npt.NDArray[Any]]) -> Iterator
             timings=(
                 Timing(
                     seconds=seconds,
-                    clock=f"modelled {CLOCK_LABELS.get(clock, clock)}",
+                    clock=f"modelled {clock_label(clock)}",
                     profiled=False,
                     spread=0.0,
                     spread_source="a model gives one time a point",

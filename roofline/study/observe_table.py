@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roofline.analysis.observed import Observed, Run, Timing
-from roofline.captures.measured import Measured, MeasuredTable
+from roofline.captures.measured.row import Measured
+from roofline.captures.measured.table import MeasuredTable
 
 if TYPE_CHECKING:
     from roofline.study.observe import Options

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from os import PathLike, fspath
 
-from roofline.analysis.compare import Comparison, compare_runs
+from roofline.analysis.compare import compare_runs
+from roofline.analysis.comparison import Comparison
 from roofline.analysis.gate import DEFAULT_RULES
 from roofline.analysis.observed import Observed, Run
 from roofline.errors import QueryError

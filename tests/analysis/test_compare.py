@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.analysis.compare import Comparison, Pair, compare_runs
+from roofline.analysis.compare import compare_runs
+from roofline.analysis.comparison import Comparison, Pair
 from roofline.analysis.explain import split_use
 from roofline.analysis.observed import Use, join_repeats, split_kernels
 from roofline.errors import QueryError

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from roofline.captures import memory
+from roofline.captures.explorer.quality import parquet_issues
 from roofline.captures.info import describe
-from roofline.captures.parquet_quality import parquet_issues
 from roofline.captures.registry import open_capture
 from roofline.errors import CaptureError
 from tests.captures.explorer_folder import tables

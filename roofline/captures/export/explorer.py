@@ -15,7 +15,7 @@ import numpy as np
 
 from roofline import __version__, intervals
 from roofline.captures.capture import Capture
-from roofline.captures.explorer_schema import TABLE_NAMES, vendor_schema
+from roofline.captures.explorer.schema import TABLE_NAMES, vendor_schema
 from roofline.captures.export.metadata_row import metadata_row
 from roofline.captures.export.neff_row import neff_row
 from roofline.engines import ENGINES, VENDOR_NAMES

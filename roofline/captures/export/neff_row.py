@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from roofline.captures.capture import Capture
-from roofline.captures.explorer_schema import vendor_schema
+from roofline.captures.explorer.schema import vendor_schema
 
 __all__ = ["neff_row"]
 

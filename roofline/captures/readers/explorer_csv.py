@@ -9,7 +9,7 @@ from roofline.captures.registry import Reader
 
 
 def _sniff(path: Path, head: bytes) -> bool:
-    from roofline.captures.explorer_csv import csv_files, csv_table
+    from roofline.captures.explorer.csv_export import csv_files, csv_table
 
     if path.is_dir():
         return bool(csv_files(path))
@@ -18,7 +18,7 @@ def _sniff(path: Path, head: bytes) -> bool:
 
 
 def _open(path: Path, compat: str | None) -> Capture:
-    from roofline.captures.explorer_csv import open_explorer_csv
+    from roofline.captures.explorer.csv_export import open_explorer_csv
 
     return open_explorer_csv(path, compat)
 

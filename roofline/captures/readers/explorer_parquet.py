@@ -11,7 +11,7 @@ from roofline.captures.registry import Reader
 def _sniff(path: Path, head: bytes) -> bool:  # noqa: ARG001
     if not path.is_dir():
         return False
-    from roofline.captures.parquet_folder import find_profiles
+    from roofline.captures.explorer.parquet_folder import find_profiles
     from roofline.errors import CaptureError
 
     try:
@@ -21,7 +21,7 @@ def _sniff(path: Path, head: bytes) -> bool:  # noqa: ARG001
 
 
 def _open(path: Path, compat: str | None) -> Capture:
-    from roofline.captures.parquet_folder import open_parquet_folder
+    from roofline.captures.explorer.parquet_folder import open_parquet_folder
 
     return open_parquet_folder(path, compat)
 

@@ -25,7 +25,7 @@ def _sniff(path: Path, head: bytes) -> bool:  # noqa: ARG001
 
 
 def _open(path: Path, compat: str | None) -> Capture:
-    from roofline.captures.full_json import open_full_json
+    from roofline.captures.full_json.capture import open_full_json
 
     return open_full_json(path, compat)
 

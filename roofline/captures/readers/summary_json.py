@@ -17,7 +17,7 @@ def _sniff(path: Path, head: bytes) -> bool:  # noqa: ARG001
 
 
 def _open(path: Path, compat: str | None) -> Capture:
-    from roofline.captures.summary import open_summary_json
+    from roofline.captures.summary.capture import open_summary_json
 
     return open_summary_json(path, compat)
 

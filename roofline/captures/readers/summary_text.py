@@ -19,7 +19,7 @@ def _sniff(path: Path, head: bytes) -> bool:  # noqa: ARG001
 
 
 def _open(path: Path, compat: str | None) -> Capture:
-    from roofline.captures.summary import open_summary_text
+    from roofline.captures.summary.capture import open_summary_text
 
     return open_summary_text(path, compat)
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from roofline.captures.capture import Capture
-from roofline.captures.explorer_schema import TABLE_NAMES, vendor_schema
+from roofline.captures.explorer.schema import TABLE_NAMES, vendor_schema
 from roofline.captures.export.metadata_row import metadata_row
 from roofline.captures.export.targets import write_capture
 from roofline.captures.registry import open_capture

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from roofline.analysis.derived_summary import derived_summary
 from roofline.captures.hardware import hardware_of
 from roofline.captures.registry import open_capture
 from roofline.hardware.load import load_hardware
 from tests.analysis.synthetic import capture, instruction, packet
+from tests.analysis.vendor_summary import derived_summary
 
 FIELDS = {
     "activate_instruction_count", "dma_active_time", "dma_active_time_percent", "dma_packet_time",

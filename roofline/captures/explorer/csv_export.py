@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from roofline.captures.capture import Capture, Issue, TableSource
-from roofline.captures.explorer_schema import ALIASES, TABLE_NAMES, vendor_schema
-from roofline.captures.explorer_tables import Layout, logical_names, normalise, physical_names
+from roofline.captures.explorer.schema import ALIASES, TABLE_NAMES, vendor_schema
+from roofline.captures.explorer.tables import Layout, logical_names, normalise, physical_names
 from roofline.errors import CaptureError
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from roofline.captures.capture import TABLES, Issue, TableSource
-from roofline.captures.explorer_schema import KNOWN_MAJOR, TABLE_NAMES, vendor_schema
-from roofline.captures.json_quality import identity_issues
-from roofline.captures.parquet_source import ParquetTable
+from roofline.captures.explorer.schema import KNOWN_MAJOR, TABLE_NAMES, vendor_schema
+from roofline.captures.explorer.source import ParquetTable
+from roofline.captures.identity import identity_issues
 
 __all__ = ["parquet_issues"]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from roofline.captures.capture import Issue
+from roofline.captures.identity import identity_issues
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,34 +64,6 @@ def full_json_issues(
         if name in tables:
             issues += _time_issues(name, table(name, ("start_ts", "duration_ns")))
     return tuple(issues)
-
-
-def identity_issues(metadata: Mapping[str, Any]) -> list[Issue]:
-    """Return what is not known of the hardware, and how cores were merged."""
-    issues = []
-    if "hardware" not in metadata:
-        issues.append(
-            Issue(
-                id="unknown-hardware",
-                severity="missing",
-                what=f"instance type {metadata.get('instance_type', 'not given')!r}: chip unknown",
-            )
-        )
-    if metadata.get("lnc") is None:
-        issues.append(Issue(id="unknown-lnc", severity="missing", what="cores per logical core"))
-    elif metadata["lnc"] > 1:
-        issues.append(
-            Issue(
-                id="summary-union",
-                severity="estimated",
-                what=f"the summary merges {metadata['lnc']} cores: its busy times are unions",
-            )
-        )
-    if (metadata.get("constants") or {}).get("is_simulation") is True:
-        issues.append(
-            Issue(id="simulation", severity="contradiction", what="simulated, not measured")
-        )
-    return issues
 
 
 def _dma_issues(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from roofline.captures import json_sections
+from roofline.captures.full_json import sections as json_sections
 from roofline.captures.registry import open_capture
 from roofline.engines import ENGINES, engine_key
 from roofline.errors import CaptureError, MissingTableError

@@ -75,7 +75,7 @@ class TableSchema:
 @cache
 def vendor_schema() -> Mapping[str, TableSchema]:
     """Return every table of the vendor's schema 7.4.0 by its name."""
-    text = files("roofline.captures").joinpath("explorer_schema_7_4.toml").read_text("utf-8")
+    text = files("roofline.captures.explorer").joinpath("schema_7_4.toml").read_text("utf-8")
     return {
         name: TableSchema(required=tuple(table["required"]), optional=tuple(table["optional"]))
         for name, table in tomllib.loads(text).items()

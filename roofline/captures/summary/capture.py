@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from roofline.captures.capture import Capture, Issue
-from roofline.captures.identity import summary_identity
-from roofline.captures.json_quality import identity_issues
+from roofline.captures.identity import identity_issues, summary_identity
 from roofline.captures.plainfile import open_plain
-from roofline.captures.summary_fields import clean_summary, fraction_scale, logical_cores
-from roofline.captures.summary_parse import Record, parse_summary_json, parse_summary_text
+from roofline.captures.summary.fields import clean_summary, fraction_scale, logical_cores
+from roofline.captures.summary.parse import Record, parse_summary_json, parse_summary_text
 from roofline.errors import CaptureError
 
 if TYPE_CHECKING:

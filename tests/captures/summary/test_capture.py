@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from roofline.captures.registry import open_capture
-from roofline.captures.summary import select_program
-from roofline.captures.summary_fields import clean_summary, fraction_scale, logical_cores
+from roofline.captures.summary.capture import select_program
+from roofline.captures.summary.fields import clean_summary, fraction_scale, logical_cores
 from roofline.errors import CaptureError
 
 A = "n_" + "a" * 40

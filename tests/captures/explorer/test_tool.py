@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from roofline.captures import explorer
-from roofline.captures.explorer import explorer_command, open_via_explorer
+from roofline.captures.explorer import tool as explorer_tool
+from roofline.captures.explorer.tool import explorer_command, open_via_explorer
 from roofline.errors import CaptureError
 from tests.captures.explorer_folder import tables, write_folder
 
@@ -19,7 +19,7 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
-    monkeypatch.setattr(explorer, "_INSTALLED", folder)
+    monkeypatch.setattr(explorer_tool, "_INSTALLED", folder)
     return folder
 
 
@@ -87,7 +87,7 @@ def test_a_tool_that_hangs_is_stopped_with_its_children(tool: Path, trace: Path)
 def test_the_neff_beside_a_trace(tmp_path: Path, ntff: str, neffs: list[str], found: str) -> None:
     for name in (ntff, *neffs):
         (tmp_path / name).write_bytes(b"x")
-    assert explorer._neff_beside(tmp_path / ntff).name == found
+    assert explorer_tool._neff_beside(tmp_path / ntff).name == found
 
 
 def test_two_neffs_that_fit_need_a_choice(tool: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from roofline.captures.distinct import memory_of
-from roofline.captures.parquet_folder import table_parts
+from roofline.captures.explorer.parquet_folder import table_parts
 from roofline.captures.registry import open_capture
 from roofline.captures.streaming import column_names, iter_pieces
 from roofline.errors import CaptureError, MissingTableError

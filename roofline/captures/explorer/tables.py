@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from roofline.captures.distinct import known_engine, known_updater, map_distinct, memory_of
-from roofline.captures.explorer_schema import TIMES
+from roofline.captures.explorer.schema import TIMES
 from roofline.captures.operand_text import FACTS, operand_columns
 from roofline.errors import CaptureError
 

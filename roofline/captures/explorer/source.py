@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roofline.captures.explorer_tables import Layout, logical_names, normalise, physical_names
+from roofline.captures.explorer.tables import Layout, logical_names, normalise, physical_names
 from roofline.captures.memory import require_memory
 from roofline.errors import CaptureError
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from roofline.captures.capture import Capture, Issue, TableSource
-from roofline.captures.explorer_schema import ALIASES, TABLE_NAMES, vendor_schema
+from roofline.captures.explorer.schema import ALIASES, TABLE_NAMES, vendor_schema
+from roofline.captures.explorer.source import PacketTable, ParquetTable
 from roofline.captures.identity import summary_identity
 from roofline.captures.lazy import LazyMapping
-from roofline.captures.parquet_source import PacketTable, ParquetTable
-from roofline.captures.summary_fields import clean_summary, fraction_scale
+from roofline.captures.summary.fields import clean_summary, fraction_scale
 from roofline.errors import CaptureError
 
 __all__ = ["find_profiles", "open_parquet_folder", "table_parts"]
@@ -93,7 +93,7 @@ def _quality(
     sources: Mapping[str, TableSource],
     rows: Any,
 ) -> tuple[Issue, ...]:
-    from roofline.captures.parquet_quality import parquet_issues
+    from roofline.captures.explorer.quality import parquet_issues
 
     _, scaled = _summary(rows)
     return parquet_issues(parts, sources, rows, _metadata(rows), scaled)

@@ -1,7 +1,7 @@
 """Every field of the vendor's summary that event tables determine, by the vendor's rules.
 
-Used with ``compat="vendor"`` to show that tables and summary say the same, and to give a summary
-to captures that carry none, such as raw traces. Names, units and denominators are the vendor's.
+An oracle: with ``compat="vendor"`` the times that queries find in the tables have to be those of
+the vendor's summary. Names, units and denominators are the vendor's.
 """
 
 from __future__ import annotations

@@ -10,13 +10,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from roofline.captures.capture import Capture, Issue, TableSource
 from roofline.captures.decoding import decoding
+from roofline.captures.full_json.columns import FieldSink
+from roofline.captures.full_json.schema import (
+    EVENTS,
+    HOT,
+    Column,
+    Context,
+    EventTable,
+    build_columns,
+)
+from roofline.captures.full_json.sections import RowSink, Section, read_section, walk_sections
 from roofline.captures.identity import bf16_cost, summary_identity
-from roofline.captures.json_columns import FieldSink
-from roofline.captures.json_schema import EVENTS, HOT, Column, Context, EventTable, build_columns
-from roofline.captures.json_sections import RowSink, Section, read_section, walk_sections
 from roofline.captures.lazy import LazyMapping
 from roofline.captures.plainfile import open_plain
-from roofline.captures.summary_fields import clean_summary
+from roofline.captures.summary.fields import clean_summary
 from roofline.errors import CaptureError, MissingTableError
 
 if TYPE_CHECKING:
@@ -204,7 +211,7 @@ class _Document:
         return found
 
     def quality(self) -> tuple[Issue, ...]:
-        from roofline.captures.json_quality import full_json_issues
+        from roofline.captures.full_json.quality import full_json_issues
 
         metadata = self.metadata()
         rows = self._values.get("warnings")

@@ -1,0 +1,3 @@
+"""Tables of measured times that people and benchmarks write."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Summaries of a profile, JSON or text."""
+
+from __future__ import annotations
