@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -14,6 +15,7 @@ from roofline.errors import WorkError
 __all__ = ["TensorSpec", "broadcast_shapes", "parse_argument", "parse_spec", "promote", "same_size"]
 
 _SPEC: Final = re.compile(r"(scalar|\d+(?:x\d+)*)?:([A-Za-z0-9_.:]+?)(@cpu)?$")
+_MOST_ELEMENTS: Final = 2**128
 _NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$")
 
 
@@ -21,12 +23,21 @@ _NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$")
 class TensorSpec:
     """Shape and dtype of one operand; ``on_host`` marks a scalar tensor that lives on the CPU.
 
-    A closed form may use numpy int64 arrays as sizes: every figure is then an array.
+    A closed form may use numpy int64 arrays as sizes: every figure is then an array. Raises
+    ``WorkError`` where products of such counts would be no float.
     """
 
     shape: tuple[int, ...]
     dtype: str
     on_host: bool = False
+
+    def __post_init__(self) -> None:
+        whole = all(isinstance(size, int) for size in self.shape)
+        if whole and math.prod(self.shape) > _MOST_ELEMENTS:
+            raise WorkError(
+                f"an operand of {len(self.shape)} sizes holds more than 2^128 elements: its counts "
+                "are no numbers"
+            )
 
     @property
     def numel(self) -> int:

@@ -222,3 +222,11 @@ def test_an_argument_that_is_no_text_is_refused_in_one_line(
         words = ["sweep", "rmsnorm", "--rows", "4", "--cols", "4", "--where", "\udc80"]
     code, _, err = run(*words)
     assert (code, err.count("\n"), "internal" in err) == (2, 1, False), err
+
+
+def test_an_operand_beyond_every_float_is_named_and_gives_no_figure(run, tmp_path: Path) -> None:
+    path = tmp_path / "times.csv"
+    wide = ",".join(["2"] * 2000)
+    path.write_text(f'op,shape,dtype,time_us\nrmsnorm,"x[{wide}] w[2]",bf16,33\n')
+    code, out, _ = run("validate", "--json", path)
+    assert (code, "more than 2^128 elements" in out) == (0, True)
