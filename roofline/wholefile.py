@@ -1,15 +1,17 @@
-"""Files that are there whole or not at all."""
+"""Files, and the files of a folder, that are there whole or not at all."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from roofline.errors import QueryError
 
-__all__ = ["refuse_inputs", "replace_file"]
+__all__ = ["refuse_inputs", "replace_file", "replace_folder"]
 
 
 @contextmanager
@@ -32,6 +34,29 @@ def replace_file(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def replace_folder(folder: Path) -> Iterator[Path]:
+    """Yield an empty temporary folder beside ``folder``, whose files move there in the end.
+
+    Other files of ``folder`` are left alone. When the block fails nothing is left behind. Raises
+    ``QueryError`` when ``folder`` is a file.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise QueryError(f"{folder}: is a file; a folder is written here")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        yield scratch
+        if not folder.exists():
+            scratch.chmod(0o755)
+            scratch.rename(folder)
+        else:
+            for path in sorted(scratch.iterdir()):
+                path.replace(folder / path.name)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def refuse_inputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path]) -> None:

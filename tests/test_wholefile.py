@@ -9,7 +9,7 @@ import pytest
 
 from roofline.cli.main import main
 from roofline.errors import QueryError
-from roofline.wholefile import refuse_inputs, replace_file
+from roofline.wholefile import refuse_inputs, replace_file, replace_folder
 from tests.captures.ntff.test_hostile import sample
 
 
@@ -63,3 +63,22 @@ def test_an_input_is_never_overwritten(tmp_path: Path, monkeypatch: pytest.Monke
             assert stop.value.code == 2
     assert path.read_bytes() == sample(6)
     refuse_inputs([tmp_path], [tmp_path])  # a folder holds both
+
+
+def test_files_of_a_folder_come_together_or_not_at_all(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "other").write_text("stays")
+
+    def stopped() -> None:
+        with replace_folder(tmp_path / "out") as scratch:
+            (scratch / "one").write_text("half")
+            raise SystemExit(143)
+
+    with pytest.raises(SystemExit):
+        stopped()
+    assert [path.name for path in tmp_path.rglob("*")] == ["out", "other"]
+    with replace_folder(tmp_path / "out") as scratch:
+        (scratch / "one").write_text("whole")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["one", "other", "out"]
+    with pytest.raises(QueryError, match="is a file"), replace_folder(tmp_path / "out" / "one"):
+        raise AssertionError("not reached")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from roofline.errors import QueryError
 from roofline.textfile import show_controls
-from roofline.wholefile import replace_file
+from roofline.wholefile import replace_file, replace_folder
 
 __all__ = ["write_file", "write_folder"]
 
@@ -31,24 +28,12 @@ def write_folder(folder: Path, fill: Callable[[Path], None]) -> tuple[Path, ...]
     Other files of ``folder`` are left alone. When ``fill`` fails nothing is left behind. Returns
     the files written. Raises ``QueryError`` when ``folder`` is a file.
     """
-    if folder.exists() and not folder.is_dir():
-        raise QueryError(f"{folder}: is a file; a report is written to a folder")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
+    with replace_folder(folder) as scratch:
         fill(scratch)
         for path in scratch.iterdir():
             if path.suffix in _TEXTS:
                 _show_controls_of(path)
         names = sorted(path.name for path in scratch.iterdir())
-        if not folder.exists():
-            scratch.chmod(0o755)
-            scratch.rename(folder)
-        else:
-            for name in names:
-                (scratch / name).replace(folder / name)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     return tuple(folder / name for name in names)
 
 

@@ -19,7 +19,7 @@ from roofline.captures.explorer.schema import TABLE_NAMES, vendor_schema
 from roofline.captures.export.metadata_row import metadata_row
 from roofline.captures.export.neff_row import neff_row
 from roofline.engines import ENGINES, VENDOR_NAMES
-from roofline.wholefile import replace_file
+from roofline.wholefile import replace_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,10 +47,14 @@ _INT32: Final = frozenset({"k", "n", "value", "packet_idx", "ntff_version"})
 def write_explorer(capture: Capture, folder: Path) -> dict[str, int]:
     """Write every table that the capture has into ``folder``; return their numbers of rows.
 
-    Tables written before are replaced one by one, each under a temporary name first. A capture
+    All tables are there in the end or none; other files of ``folder`` are left alone. A capture
     read by the vendor's rules holds the vendor's columns only, others also ours.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    with replace_folder(folder) as scratch:
+        return _fill(capture, scratch)
+
+
+def _fill(capture: Capture, folder: Path) -> dict[str, int]:
     makers: dict[str, Callable[[], pa.Table]] = {
         vendor: partial(_event_table, capture, ours, vendor)
         for ours, vendor in TABLE_NAMES.items()
@@ -79,8 +83,7 @@ def write_explorer(capture: Capture, folder: Path) -> dict[str, int]:
 def _write(table: pa.Table, path: Path) -> None:
     import pyarrow.parquet as pq
 
-    with replace_file(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd", row_group_size=_ROW_GROUP)
+    pq.write_table(table, path, compression="zstd", row_group_size=_ROW_GROUP)
 
 
 def _event_table(capture: Capture, ours: str, vendor: str) -> pa.Table:
