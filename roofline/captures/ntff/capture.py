@@ -11,7 +11,8 @@ from roofline.captures.capture import Capture, Overview
 from roofline.captures.ntff.decoded import Decoded
 from roofline.captures.ntff.header import Header
 from roofline.captures.ntff.quality import find_issues, header_issues
-from roofline.captures.ntff.summary import absent_fields, summarize
+from roofline.captures.ntff.summary import summarize
+from roofline.captures.ntff.summary_absent import absent_fields
 from roofline.captures.ntff.tables import Tables
 from roofline.captures.ntff.trace import open_trace
 from roofline.hardware.load import model_of_instance

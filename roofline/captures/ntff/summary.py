@@ -1,8 +1,7 @@
 """The vendor's summary of an NTFF trace, by the vendor's names, units and definitions.
 
 Times are seconds, percentages fractions. A field that cannot be told from the trace alone is left
-out: what needs the compiled program (model FLOP, tensor sizes, transposes on NeuronCore-v2) or a
-hardware model that is not there.
+out (``summary_absent`` says why), and so is what needs a hardware model that is not there.
 """
 
 from __future__ import annotations
@@ -20,43 +19,20 @@ from roofline.captures.ntff.decoded import Decoded
 from roofline.captures.ntff.derived import SlotFacts
 from roofline.captures.ntff.device import (
     core_clock_hz,
-    hardware_of,
-    known_value,
     marks_transposes,
 )
 from roofline.captures.ntff.event_tables import throttle_spans
-from roofline.captures.ntff.header import ENGINES, Header
+from roofline.captures.ntff.header import ENGINES
 from roofline.captures.ntff.packet_table import PacketTable
-from roofline.captures.ntff.transfers import Transfers
+from roofline.captures.ntff.summary_ratios import ratios
+from roofline.captures.ntff.transfers import IO_RING, WEIGHT_RING, Transfers
 
-__all__ = ["absent_fields", "summarize"]
-
-_PROGRAM: Final = "in the compiled program only"
-_TRANSPOSES: Final = "words of NeuronCore-v2 do not mark transposes"
-_DIRECTION: Final = "direction of planned DMA is in the compiled program only"
-
-_NEEDS_PROGRAM: Final = (
-    *("compiler_version", "inputs_and_weights_size_bytes", "mbu_min_read_util_percent"),
-    *("mfu_estimated_percent", "mfu_hlo_estimated_percent", "model_flops"),
-    *("mfu_hlo_max_achievable_estimated_percent", "mfu_max_achievable_estimated_percent"),
-    *("output_queue_bytes", "spill_reload_bytes", "spill_save_bytes"),
-)
-_NEEDS_TRANSPOSES: Final = (
-    *("transpose_flops", "mm_arithmetic_intensity", "mfu_inst_estimated_percent"),
-    "mfu_inst_max_achievable_estimated_percent",
-)
-_NEEDS_DIRECTION: Final = (
-    *("hbm_read_bytes", "hbm_write_bytes", "sbuf_read_bytes", "sbuf_write_bytes"),
-    *("mbu_estimated_percent", "mm_arithmetic_intensity"),
-    "mfu_inst_max_achievable_estimated_percent",
-)
+__all__ = ["summarize"]
 
 _PS_PER_S: Final = 10**12
 _EVENT_SEMAPHORE: Final = 0xA0
 _MATMUL: Final = 0x02
 _ACTIVATE: Final = 0x21
-_WEIGHT_RING: Final = 2
-_IO_RING: Final = 3
 
 Ints = npt.NDArray[np.int64]
 
@@ -179,8 +155,8 @@ class _Summary:
             if traffic[name]:
                 fields[f"{name}_bytes"] = traffic[name]
         # a static queue's direction is in the compiled program only: weights are read from HBM
-        weights = self._static(_WEIGHT_RING)
-        unknown = self._static(_IO_RING)
+        weights = self._static(WEIGHT_RING)
+        unknown = self._static(IO_RING)
         if not unknown:
             fields["hbm_read_bytes"] = traffic["hbm_read"] + weights
             fields["hbm_write_bytes"] = traffic["hbm_write"]
@@ -244,8 +220,8 @@ class _Summary:
         if moves:
             fields["dma_transfer_count"] = len(moves)
             fields["dma_transfer_total_bytes"] = total
-        fields["weight_queue_bytes"] = self._static(_WEIGHT_RING)
-        fields["input_queue_bytes"] = self._static(_IO_RING)
+        fields["weight_queue_bytes"] = self._static(WEIGHT_RING)
+        fields["input_queue_bytes"] = self._static(IO_RING)
         fields["dma_queue_count"] = sum(len(core.rings) for core in self.decoded.trace.header.cores)
         return fields
 
@@ -309,62 +285,6 @@ class _Summary:
             fields[f"throttle_avg_util_limit_nc{core}_percent"] = weighted / last_ns
         return fields
 
-    def ratios(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        total_ps = self.total_ps
-        if not total_ps:
-            return found
-        total = _s(total_ps)
-        found["total_time"] = total
-        found["total_active_time_percent"] = fields["total_active_time"] / total
-        found["dma_active_time_percent"] = fields["dma_active_time"] / total
-        for key in ENGINES:
-            share = fields[f"{key}_engine_active_time"] / total
-            found[f"{key}_engine_active_time_percent"] = share
-        header = self.decoded.trace.header
-        clock_hz = core_clock_hz(header)
-        if clock_hz is not None:
-            found["neuroncore_cycle_count"] = total_ps * clock_hz // _PS_PER_S
-        hardware = hardware_of(header)
-        bandwidth = known_value(hardware, "memories.hbm.vendor.bandwidth_bytes_per_s")
-        macs = [
-            known_value(hardware, f"engines.tensor.{name}")
-            for name in ("rows_count", "columns_count", "clock_hz")
-        ]
-        if bandwidth is None or None in macs:
-            return found
-        peak = 2.0 * float(np.prod([value for value in macs if value is not None]))
-        ridge = peak / bandwidth
-        found["peak_flops_bandwidth_ratio"] = ridge
-        cores = len(header.cores)
-        flops = fields.get("hardware_flops", 0)
-        found["hfu_estimated_percent"] = flops / (peak * cores * total)
-        told = marks_transposes(header) or "transpose_flops" in self.known
-        product = flops - fields.get("transpose_flops", 0)
-        if told or not flops:
-            found["mfu_inst_estimated_percent"] = product / (peak * cores * total)
-        if "hbm_read_bytes" in fields:
-            moved = fields["hbm_read_bytes"] + fields["hbm_write_bytes"]
-            found["mbu_estimated_percent"] = moved / total / bandwidth
-            if "inputs_and_weights_size_bytes" in fields:
-                least = fields["inputs_and_weights_size_bytes"]
-                found["mbu_min_read_util_percent"] = least / total / bandwidth
-            if told or not flops:
-                intensity = product / moved if moved else 0.0
-                found["mm_arithmetic_intensity"] = intensity
-                best = min(1.0, intensity / (ridge * cores))
-                found["mfu_inst_max_achievable_estimated_percent"] = best
-                model = fields.get("model_flops")
-                if model is not None:
-                    share = model / (peak * cores * total)
-                    found["mfu_hlo_estimated_percent"] = share
-                    found["mfu_hlo_max_achievable_estimated_percent"] = best if model else 0
-                    # without the graph's FLOP the tool shows those of the instructions
-                    instead = found["mfu_inst_estimated_percent"]
-                    found["mfu_estimated_percent"] = share if model else instead
-                    found["mfu_max_achievable_estimated_percent"] = best
-        return found
-
     def all(self) -> dict[str, Any]:
         header = self.decoded.trace.header
         fields: dict[str, Any] = {
@@ -378,7 +298,8 @@ class _Summary:
             **self.sizes(),
             **self.known,
         }
-        fields.update(self.ratios(fields))
+        told = marks_transposes(header) or "transpose_flops" in self.known
+        fields.update(ratios(header, self.total_ps, fields, transposes_known=told))
         if not fields.get("transpose_flops", 1):
             del fields["transpose_flops"]  # absent where there are none, as the vendor's
         fields.update(self.collectives())
@@ -390,18 +311,6 @@ class _Summary:
         }
         fields.update({name: text for name, text in texts.items() if text})
         return dict(sorted(fields.items()))
-
-
-def absent_fields(header: Header) -> Mapping[str, str]:
-    """Return why fields of the vendor's summary cannot be told from a trace, by field."""
-    reasons = dict.fromkeys(_NEEDS_PROGRAM, _PROGRAM)
-    reasons["nd_idx"] = "number of the device, not in the trace"
-    reasons["profiler_version"] = "version of the vendor's tool, not in the trace"
-    if not marks_transposes(header):
-        reasons.update(dict.fromkeys(_NEEDS_TRANSPOSES, _TRANSPOSES))
-    if any(ring.kind == _IO_RING and ring.blocks for core in header.cores for ring in core.rings):
-        reasons.update(dict.fromkeys(_NEEDS_DIRECTION, _DIRECTION))
-    return reasons
 
 
 def summarize(decoded: Decoded, known: Mapping[str, Any] | None = None) -> dict[str, Any]:

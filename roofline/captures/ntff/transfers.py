@@ -18,10 +18,12 @@ from roofline.captures.ntff.decoded import Decoded
 from roofline.captures.ntff.header import Ring
 from roofline.captures.ntff.wire import Span, walk
 
-__all__ = ["Transfer", "Transfers"]
+__all__ = ["IO_RING", "WEIGHT_RING", "Transfer", "Transfers"]
 
 _SEMAPHORE_BYTES: Final = 4
-_STATIC_KINDS: Final = (2, 3)
+WEIGHT_RING: Final = 2
+IO_RING: Final = 3
+"""Kinds of the rings that move weights, and inputs and outputs, by descriptors made beforehand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,7 @@ class Transfers:
         left = 0
         for core, held in enumerate(trace.header.cores):
             for ring in held.rings:
-                if ring.kind not in _STATIC_KINDS or not ring.blocks:
+                if ring.kind not in (WEIGHT_RING, IO_RING) or not ring.blocks:
                     continue
                 packets = self.decoded.packets_of(core, ring)
                 left += self._of_ring(core, ring, packets, found)
