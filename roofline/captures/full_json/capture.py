@@ -10,15 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from roofline.captures.capture import Capture, Issue, TableSource
 from roofline.captures.decoding import decoding
+from roofline.captures.full_json.column_kinds import Column, Context, EventTable
 from roofline.captures.full_json.columns import FieldSink
-from roofline.captures.full_json.schema import (
-    EVENTS,
-    HOT,
-    Column,
-    Context,
-    EventTable,
-    build_columns,
-)
+from roofline.captures.full_json.schema import EVENTS, HOT, build_columns
 from roofline.captures.full_json.sections import RowSink, Section, read_section, walk_sections
 from roofline.captures.identity import bf16_cost, summary_identity
 from roofline.captures.lazy import LazyMapping
