@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,7 @@ Cost = tuple[str, str]
 """Whose time it is (an engine or ``dma:queue``), and its kind, one of ``PATH_KINDS``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edge:
+class Edge(NamedTuple):
     """What a node waits for: the end of node ``source`` (its start with ``from_start``).
 
     ``lag_ps`` later the node can start (``inner``: end); that time is of ``kind`` and of
@@ -44,8 +43,7 @@ class Edge:
     binds: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class Node(NamedTuple):
     """An instruction or a transfer: when it ran in ps, whose time it is, what it waited for.
 
     ``length_ps`` is what it takes without the wait inside it; ``counts`` is whether its end can
@@ -68,14 +66,6 @@ class Dependencies:
     nodes: tuple[Node, ...]
     waits: int
     unexplained: int
-
-    @property
-    def costs(self) -> frozenset[Cost]:
-        """Everything that takes time."""
-        found = {(node.resource, node.kind) for node in self.nodes}
-        for edge in (edge for node in self.nodes for edge in node.edges):
-            found |= {(edge.resource, edge.kind), (edge.transfer, "dma_completion")}
-        return frozenset(found)
 
 
 def find_dependencies(graph: Graph) -> Dependencies:
@@ -135,7 +125,7 @@ class _Finder:
         ``computing`` is the row its engine computed in before: weights are loaded beside it.
         """
         graph, lines = self.graph, self.lines
-        start, end = int(lines.start[row]), int(lines.end[row])
+        start = int(lines.start[row])
         previous, reached = int(graph.previous[row]), int(graph.reached[row])
         freed = int(lines.end[previous]) if previous >= 0 else NEVER
         waited = reached != NEVER and reached > min(freed, start)
@@ -145,13 +135,12 @@ class _Finder:
             yield self._in_order(int(self.node[computing]), row, binds=False)
         if int(graph.semaphore[row]) >= 0 and reached != NEVER:
             signal = int(graph.semaphore[row]), int(graph.value[row])
-            edge = self._signalled(row, signal, reached, str(graph.source[row]), start)
-            yield replace(edge, binds=waited)
+            yield self._signalled(row, signal, reached, str(graph.source[row]), binds=waited)
         inner = int(graph.inner_reached[row])
         if inner != NEVER:
             signal = int(graph.inner_semaphore[row]), int(graph.inner_value[row])
-            edge = self._signalled(row, signal, inner, str(graph.inner_source[row]), end)
-            yield replace(edge, inner=True, binds=inner > start)
+            source, binds = str(graph.inner_source[row]), inner > start
+            yield self._signalled(row, signal, inner, source, inner=True, binds=binds)
 
     def _in_order(self, previous: int, row: int, *, binds: bool) -> Edge:
         before = self.nodes[previous]
@@ -171,9 +160,17 @@ class _Finder:
         )
 
     def _signalled(
-        self, row: int, signal: tuple[int, int], reached: int, source: str, at: int
+        self,
+        row: int,
+        signal: tuple[int, int],
+        reached: int,
+        source: str,
+        *,
+        inner: bool = False,
+        binds: bool,
     ) -> Edge:
         graph = self.graph
+        at = int((self.lines.end if inner else self.lines.start)[row])
         core = int(self.lines.core[row])
         engine = self.nodes[self.node[row]].resource
         self.waits += 1
@@ -188,15 +185,30 @@ class _Finder:
                 kind="hop",
                 transfer=source,
                 signal_ps=max(0, min(reached, at) - done),
+                inner=inner,
+                binds=binds,
             )
         producer = graph.producer(core, signal[0], reached, source) if source else -1
         if producer < 0 or producer == row or self.node[producer] < 0:
             self.unexplained += 1
             return Edge(
-                source=-1, fixed_ps=reached, lag_ps=at - reached, resource=engine, kind="hop"
+                source=-1,
+                fixed_ps=reached,
+                lag_ps=at - reached,
+                resource=engine,
+                kind="hop",
+                inner=inner,
+                binds=binds,
             )
         node = int(self.node[producer])
-        return Edge(source=node, lag_ps=at - self.nodes[node].end_ps, resource=engine, kind="hop")
+        return Edge(
+            source=node,
+            lag_ps=at - self.nodes[node].end_ps,
+            resource=engine,
+            kind="hop",
+            inner=inner,
+            binds=binds,
+        )
 
     def _transfer(self, transfer: Transfer, core: int, reached: int) -> int:
         """Return the node of a transfer; one whose packets are not known takes all its time."""
@@ -252,12 +264,12 @@ class _Finder:
             kept = tuple(
                 edge
                 if edge.binds or edge.kind not in _GAPS
-                else replace(edge, lag_ps=min(edge.lag_ps, usual[edge.kind] + edge.signal_ps))
+                else edge._replace(lag_ps=min(edge.lag_ps, usual[edge.kind] + edge.signal_ps))
                 for edge in edges
             )
             waits = any(edge.inner and edge.binds for edge in edges)
             length = min(node.length_ps, usual["dispatch"]) if waits else node.length_ps
-            nodes.append(replace(node, length_ps=length, edges=kept))
+            nodes.append(node._replace(length_ps=length, edges=kept))
         return Dependencies(nodes=tuple(nodes), waits=self.waits, unexplained=self.unexplained)
 
     def _lags(self, kind: str) -> list[int]:

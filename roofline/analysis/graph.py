@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -73,17 +74,35 @@ class Graph:
 
     def producer(self, core: int, semaphore: int, reached: int, engine: str) -> int:
         """Return the row of ``engine`` whose end made the update at ``reached`` ps; -1: none."""
-        rows = self._signals.get((core, semaphore))
-        if rows is None:
-            return _NONE
-        lines = self.lines
-        rows = rows[
-            (lines.engine[rows] == lines.engines.index(engine)) & (lines.start[rows] < reached)
-        ]
-        if not len(rows):
-            return _NONE
+        rows, starts, ends = self._signalled(core, semaphore, engine)
         # the end of an instruction and its signal are stamped apart, by tens of ns either way
-        return int(rows[np.argmin(np.abs(lines.end[rows] - reached))])
+        after = bisect_left(ends, reached)
+        candidates = [bisect_left(ends, ends[after - 1])] if after else []
+        while after < len(ends) and starts[after] >= reached:
+            after += 1
+        if after < len(ends):
+            candidates.append(after)
+        if not candidates:
+            return _NONE
+        return rows[min(candidates, key=lambda at: abs(ends[at] - reached))]
+
+    def _signalled(
+        self, core: int, semaphore: int, engine: str
+    ) -> tuple[list[int], list[int], list[int]]:
+        """Return the rows of an engine that signal a semaphore by their ends; starts and ends."""
+        key = ("signals", core, semaphore, engine)
+        if key not in self._cache:
+            lines = self.lines
+            rows = self._signals.get((core, semaphore), np.empty(0, np.int64))
+            names = np.array(lines.engines, np.dtype(str))
+            rows = rows[names[lines.engine[rows]] == engine]
+            self._cache[key] = (
+                rows.tolist(),
+                lines.start[rows].tolist(),
+                lines.end[rows].tolist(),
+            )
+        found: tuple[list[int], list[int], list[int]] = self._cache[key]
+        return found
 
     def transfer(self, core: int, semaphore: int, value: int, reached: int, name: str) -> Transfer:
         """Return the transfer whose completion made the update at ``reached`` ps."""
@@ -92,7 +111,7 @@ class Graph:
         if rows is not None:
             # transfers of one semaphore complete in the order they are issued: the n-th count is
             # the n-th of them, and where counts do not fit, it is the last one issued before
-            latest = int(np.searchsorted(self.lines.start[rows], reached, "left")) - 1
+            latest = bisect_left(self._starts(core, semaphore), reached) - 1
             step = int(self._increment[rows[0]])
             at = latest
             if step > 0:
@@ -103,6 +122,14 @@ class Graph:
                 wanted = int(self._bytes[issuer])
         first, last = self._flight(core, name, issuer, reached, wanted)
         return Transfer(name=name, first=first, last=last, issuer=issuer)
+
+    def _starts(self, core: int, semaphore: int) -> list[int]:
+        """Return the starts of what issues DMA on a semaphore, in their order."""
+        key = ("issues", core, semaphore)
+        if key not in self._cache:
+            self._cache[key] = self.lines.start[self._issues[core, semaphore]].tolist()
+        found: list[int] = self._cache[key]
+        return found
 
     def transfer_of_packet(self, packet: int) -> Transfer | None:
         """Return the transfer of a payload packet that none of its queue was issued behind."""
@@ -136,9 +163,10 @@ class Graph:
         if key not in self._cache:
             writes = [at for at, name in enumerate(lines.opcodes) if name == "WRITE"]
             rows = np.flatnonzero(np.isin(lines.opcode, writes) & (lines.core == core))
-            self._cache[key] = rows[np.argsort(lines.end[rows], kind="stable")]
-        rows = self._cache[key]
-        at = int(np.searchsorted(lines.end[rows], before, "right")) - 1
+            rows = rows[np.argsort(lines.end[rows], kind="stable")]
+            self._cache[key] = rows.tolist(), lines.end[rows].tolist()
+        rows, ends = self._cache[key]
+        at = bisect_right(ends, before) - 1
         return int(rows[at]) if at >= 0 else _NONE
 
     def packets(self, core: int, name: str) -> npt.NDArray[np.bool_] | None:
@@ -184,8 +212,8 @@ class Graph:
         # a transfer that converts moves other bytes than it stores: then only one ring is clear
         return next(iter(same), rings[0] if len(rings) == 1 else None)
 
-    def _by_end(self, core: int, name: str) -> tuple[Int64Array, Int64Array] | None:
-        """Return the payload packets of a queue in order of their ends, and bytes up to each."""
+    def _by_end(self, core: int, name: str) -> tuple[Int64Array, Int64Array, Int64Array] | None:
+        """Return the payload packets of a queue by their ends, these, and bytes up to each."""
         key = ("by end", core, name)
         if key not in self._cache:
             mine, dma = self.packets(core, name), self.found.dma
@@ -193,8 +221,9 @@ class Graph:
             if mine is not None and dma is not None:
                 rows = np.flatnonzero(mine & dma.payload)
                 rows = rows[np.argsort(dma.end[rows], kind="stable")]
-                self._cache[key] = (rows, np.concatenate([[0], np.cumsum(dma.size[rows])]))
-        found: tuple[Int64Array, Int64Array] | None = self._cache[key]
+                done = np.concatenate([[0], np.cumsum(dma.size[rows])])
+                self._cache[key] = (rows, dma.end[rows], done)
+        found: tuple[Int64Array, Int64Array, Int64Array] | None = self._cache[key]
         return found
 
     def _flight(
@@ -203,10 +232,10 @@ class Graph:
         dma, ordered = self.found.dma, self._by_end(core, name)
         if dma is None or ordered is None:
             return None, None
-        rows, done = ordered
+        rows, ends, done = ordered
         begin = int(self.lines.start[issuer]) if issuer >= 0 else self.found.phases.first_ps
-        stop = int(np.searchsorted(dma.end[rows], reached + self.slack_ps, "right"))
-        first = int(np.searchsorted(dma.end[rows], begin, "right"))
+        stop = int(np.searchsorted(ends, reached + self.slack_ps, "right"))
+        first = int(np.searchsorted(ends, begin, "right"))
         if wanted > 0:
             # the latest packets that together carry what was asked for
             first = max(first, int(np.searchsorted(done, done[stop] - wanted, "right")) - 1)

@@ -27,12 +27,16 @@ NEVER = -(2**62)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _History:
-    """Updates of one semaphore on one core, by time; ``epoch`` counts its resets."""
+    """Updates of one semaphore on one core, by time.
+
+    ``epoch`` counts its resets, ``undone`` sums what it held before each of them.
+    """
 
     time: Int64Array
     value: Int64Array
     source: npt.NDArray[np.int32]
     epoch: Int64Array
+    undone: Int64Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -96,8 +100,7 @@ class Signals:
         if history is None:
             return value
         at = int(np.searchsorted(history.time, reached, "right")) - 1
-        ends = np.flatnonzero(np.diff(history.epoch[: at + 1]))
-        return value + int(history.value[ends].sum())
+        return value + (int(history.undone[at]) if at >= 0 else 0)
 
 
 def read_signals(capture: Capture, lines: Timeline, operands: Operands) -> Signals:
@@ -128,6 +131,7 @@ def read_signals(capture: Capture, lines: Timeline, operands: Operands) -> Signa
             value=value[rows],
             source=source[rows],
             epoch=np.concatenate([[0], np.cumsum(falls)]).astype(np.int64),
+            undone=np.concatenate([[0], np.cumsum(falls * value[rows][:-1])]).astype(np.int64),
         )
     return Signals(
         histories=histories,
