@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from roofline.analysis.placement import Placement, element_shares
@@ -29,85 +30,62 @@ class Rung:
 def ladder(placement: Placement) -> tuple[Rung, ...]:
     """Return the rungs of a placed work, shortest first as a rule, the measured time last.
 
-    Byte floor: minimal bytes at the theoretical memory rate;
-    bytes moved: measured ones. Engine passes: element-passes on
-    the lanes that the rows can fill, from all engines in their best mode to the usual engine alone
-    at 1x, and Tensor FLOP at the peak. DMA latency: one load and one store a launch at their fixed
-    cost. Device start: the published floor of one execution, a launch. Each rung is a time of its
-    own and not the sum of those before it.
+    Byte floor: minimal bytes at the theoretical memory rate; bytes moved: measured ones. Engine
+    passes: element-passes on the lanes that the rows can fill, from all engines in their best mode
+    to the usual engine alone at 1x, and Tensor FLOP at the peak. DMA latency: one load and one
+    store a launch at their fixed cost. Device start: the published floor of one execution, a
+    launch. Each rung is a time of its own and not the sum of those before it.
     """
-    hardware, work = placement.hardware, placement.work
-    memory = hardware.memory_ceiling("theoretical")
-    rungs = [
-        _rung(
-            key,
-            label,
-            f"{placement.bytes[kind]:,} B, {how}, at {memory.name}",
-            Quantity(
-                value=placement.bytes[kind] / memory.value,
-                unit="s",
-                source=memory.source,
-                quality="derived",
-            ),
-        )
-        for key, label, kind, how in (
-            ("bytes", "byte floor", "minimal", "each moved once"),
-            ("moved", "bytes moved", "measured", "as counted"),
-        )
-        if kind in placement.bytes
-    ]
-    best, alone = _engine_seconds(placement)
-    if alone > 0:
-        filled, lanes = _lanes(placement)
-        rungs.append(
-            _rung(
-                "engines",
-                "engine passes",
-                f"{work.element_passes:,} element-passes, and {placement.tensor_flops:,} Tensor "
-                f"FLOP, {filled} of {lanes} lanes filled; from all engines in their best "
-                "mode to the usual engine alone at 1x",
-                Quantity(
-                    value=alone,
-                    low=best,
-                    high=alone,
-                    unit="s",
-                    source="lanes x clock",
-                    quality="derived",
-                ),
-            )
-        )
-    fixed = _known(hardware, "dma.fixed.documented.total_s")
-    if fixed is not None:
-        rungs.append(
-            _rung(
-                "dma",
-                "DMA latency",
-                f"one load and one store a launch at their fixed cost, {_launches(work.launches)}",
-                _scaled(fixed, 2 * work.launches),
-            )
-        )
-    start = _known(hardware, "overheads.launch.device_execution.floor_s")
-    if start is not None:
-        rungs.append(
-            _rung(
-                "device-start",
-                "device start",
-                f"published floor of an execution, {_launches(work.launches)}",
-                _scaled(start, work.launches),
-            )
-        )
+    rungs = [*_bytes(placement), *_engines(placement), *_fixed(placement)]
     if placement.time_s is not None:
-        rungs.append(
-            _rung(
-                "measured",
-                "measured",
-                CLOCKS[placement.clock],
-                Quantity(
-                    value=placement.time_s, unit="s", source=placement.clock, quality="measured"
-                ),
-            )
-        )
+        clock = placement.clock
+        rungs.append(measured_rung("measured", "measured", CLOCKS[clock], placement.time_s, clock))
     return tuple(rungs)
+
+
+def _bytes(placement: Placement) -> Iterator[Rung]:
+    memory = placement.hardware.memory_ceiling("theoretical")
+    for key, label, kind, how in (
+        ("bytes", "byte floor", "minimal", "each moved once"),
+        ("moved", "bytes moved", "measured", "as counted"),
+    ):
+        if kind in placement.bytes:
+            seconds = placement.bytes[kind] / memory.value
+            yield _rung(
+                key,
+                label,
+                f"{placement.bytes[kind]:,} B, {how}, at {memory.name}",
+                Quantity(value=seconds, unit="s", source=memory.source, quality="derived"),
+            )
+
+
+def _engines(placement: Placement) -> Iterator[Rung]:
+    best, alone = _engine_seconds(placement)
+    if alone <= 0:
+        return
+    filled, lanes = _lanes(placement)
+    yield _rung(
+        "engines",
+        "engine passes",
+        f"{placement.work.element_passes:,} element-passes, and {placement.tensor_flops:,} Tensor "
+        f"FLOP, {filled} of {lanes} lanes filled; from all engines in their best "
+        "mode to the usual engine alone at 1x",
+        Quantity(
+            value=alone, low=best, high=alone, unit="s", source="lanes x clock", quality="derived"
+        ),
+    )
+
+
+def _fixed(placement: Placement) -> Iterator[Rung]:
+    launches = placement.work.launches
+    fixed = _known(placement.hardware, "dma.fixed.documented.total_s")
+    if fixed is not None:
+        what = f"one load and one store a launch at their fixed cost, {_launches(launches)}"
+        yield _rung("dma", "DMA latency", what, _scaled(fixed, 2 * launches))
+    start = _known(placement.hardware, "overheads.launch.device_execution.floor_s")
+    if start is not None:
+        what = f"published floor of an execution, {_launches(launches)}"
+        yield _rung("device-start", "device start", what, _scaled(start, launches))
 
 
 def device_time(placement: Placement) -> tuple[float, float] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 from roofline import __version__
@@ -57,17 +58,7 @@ def _run(run: Run) -> dict[str, Any]:
         "format": run.format,
         "kernels": list(run.kernels),
         "notes": list(run.notes),
-        "issues": [
-            {
-                "file": file,
-                "id": issue.id,
-                "severity": issue.severity,
-                "what": issue.what,
-                "table": issue.table,
-                "count": issue.count,
-            }
-            for file, issue in run.issues
-        ],
+        "issues": [{"file": file, **asdict(issue)} for file, issue in run.issues],
     }
 
 

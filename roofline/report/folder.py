@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import msgspec
@@ -107,8 +108,5 @@ def _member_record(member: Member) -> dict[str, Any]:
         "cores": list(member.cores),
         "hardware": member.capture.metadata.get("hardware"),
         "instance_type": member.capture.metadata.get("instance_type"),
-        "issues": [
-            {"id": issue.id, "severity": issue.severity, "what": issue.what}
-            for issue in _quick(member)
-        ],
+        "issues": [asdict(issue) for issue in _quick(member)],
     }

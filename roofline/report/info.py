@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, Final
 
 from roofline.captures.info import Info
@@ -24,16 +25,7 @@ def info_record(info: Info) -> dict[str, Any]:
         "counts": dict(info.counts),
         "metadata": _plain(info.metadata),
         "quality_complete": info.complete,
-        "quality": [
-            {
-                "id": issue.id,
-                "severity": issue.severity,
-                "table": issue.table,
-                "count": issue.count,
-                "what": issue.what,
-            }
-            for issue in info.quality
-        ],
+        "quality": [asdict(issue) for issue in info.quality],
     }
 
 

@@ -13,7 +13,7 @@ from roofline.analysis.from_time import evidence_from_time
 from roofline.analysis.ladder import ladder
 from roofline.analysis.placement import place
 from roofline.analysis.verdict import decide
-from roofline.captures.capture import Capture
+from roofline.captures.capture import Capture, Issue
 from roofline.captures.folder import executions, is_folder, scan_folder
 from roofline.captures.hardware import named_hardware
 from roofline.captures.opening import Opener
@@ -69,23 +69,19 @@ def evaluate_captures(
     rows, findings, notes = [], list[Finding](), list(problems)
     for capture in captures:
         name = names[capture.path]
-        variant = Variant(name=name, title=name, mode=work.mode if work else "executed")
-        row = capture_row(
-            capture,
-            machine,
-            variant=variant,
-            source=name,
-            window=window,
-            preset=preset,
-            work=work,
+        rows.append(
+            capture_row(
+                capture,
+                machine,
+                variant=Variant(name=name, title=name, mode=work.mode if work else "executed"),
+                source=name,
+                window=window,
+                preset=preset,
+                work=work,
+            )
         )
-        rows.append(row)
         findings += capture_findings(capture, machine, name if len(names) > 1 else "", window)
-        notes += [
-            f"{name}: {issue.severity}: {issue.what}"
-            + (f" ({issue.count:,})" if issue.count is not None else "")
-            for issue in capture.quality
-        ]
+        notes += [f"{name}: {_issue_words(issue)}" for issue in capture.quality]
     for capture in traces:
         own = evaluate_trace(capture, hardware=machine.name, lnc=machine.lnc, preset=preset)
         rows += [_named(row, names[capture.path]) for row in own.rows]
@@ -94,14 +90,7 @@ def evaluate_captures(
     if time_s is not None and clock is not None:
         measured = rows[0].work
         rows.append(_timed(measured, machine, time_s, clock, preset, label="unprofiled"))
-    sources = {
-        names[capture.path]: Source(
-            key=names[capture.path],
-            title=names[capture.path],
-            note="framework trace" if is_trace(capture) else f"{capture.format} capture",
-        )
-        for capture in (*captures, *traces)
-    }
+    sources = [_source(names[capture.path], capture) for capture in (*captures, *traces)]
     result = _result(
         path.stem,
         path.name,
@@ -109,20 +98,30 @@ def evaluate_captures(
         preset,
         rows,
         rank([*findings, *impossible_times(rows)]),
-        sources,
+        {source.key: source for source in sources},
         notes,
     )
     return replace(
         result,
         captures=tuple(captures),
         same_execution={
-            names[group[0].path]: tuple(capture.path.name for capture in group[1:])
-            for group in groups
-            if len(group) > 1
+            names[first.path]: tuple(capture.path.name for capture in others)
+            for first, *others in groups
+            if others
         },
         # of work that was counted: what a capture executed says nothing of how it would be timed
         estimates=_estimates(rows[-1], machine) if work is not None and time_s is not None else {},
     )
+
+
+def _issue_words(issue: Issue) -> str:
+    count = "" if issue.count is None else f" ({issue.count:,})"
+    return f"{issue.severity}: {issue.what}{count}"
+
+
+def _source(name: str, capture: Capture) -> Source:
+    note = "framework trace" if is_trace(capture) else f"{capture.format} capture"
+    return Source(key=name, title=name, note=note)
 
 
 def evaluate_time(

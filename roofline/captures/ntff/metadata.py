@@ -256,7 +256,8 @@ class _Parser:
                 size = value
         return name or f"entry {index}", size
 
-    def parse(self) -> Header:
+    def prologue(self) -> int:
+        """Return the version; ``body`` is then the offset behind the metadata."""
         if self.size < _METADATA_AT:
             raise CaptureError(
                 f"{self.size} bytes: an NTFF file starts with {_METADATA_AT} bytes of prologue",
@@ -279,6 +280,25 @@ class _Parser:
                 section="prologue",
             )
         self.body = _METADATA_AT + length
+        return int(version)
+
+    def execution(self, span: Span) -> tuple[int, int]:
+        values = self.numbers(span, "metadata.execution")
+        start, end = values.get(2, 0), values.get(3, 0)
+        if max(start, end) >= 1 << 63 or end < start:
+            raise CaptureError(
+                f"the execution ends at {end} ps, before its start {start} ps",
+                offset=span.start,
+                section="metadata.execution",
+            )
+        return start, end
+
+    def capacity(self, span: Span) -> tuple[int, int, int]:
+        values = self.numbers(span, "metadata.capacities")
+        return values.get(1, 0), values.get(2, 0), values.get(3, 0)
+
+    def parse(self) -> Header:
+        version = self.prologue()
         texts: dict[int, str] = {}
         numbers: dict[int, int] = {}
         cores: list[Core] = []
@@ -303,20 +323,10 @@ class _Parser:
                     sections.extend(own)
                     _limit(len(cores), _MAX_CORES, "cores", span.start)
             elif number == 13:
-                part_values = self.numbers(value, "metadata.capacities")
-                capacities.append(
-                    (part_values.get(1, 0), part_values.get(2, 0), part_values.get(3, 0))
-                )
+                capacities.append(self.capacity(value))
                 _limit(len(capacities), _MAX_ENTRIES, "buffer capacities", value.start)
             elif number == 15:
-                part_values = self.numbers(value, "metadata.execution")
-                window = (part_values.get(2, 0), part_values.get(3, 0))
-                if max(window) >= 1 << 63 or window[1] < window[0]:
-                    raise CaptureError(
-                        f"the execution ends at {window[1]} ps, before its start {window[0]} ps",
-                        offset=value.start,
-                        section="metadata.execution",
-                    )
+                window = self.execution(value)
             elif number == 16:
                 table.append(self.section(value, 0))
                 _limit(len(table), _MAX_SECTIONS, "sections", value.start)
