@@ -93,6 +93,8 @@ def bounds_from_counters(
     ``flops`` are those executed, counted at ``dtype``; the others default to not known.
     """
     rate, peak = dma_rate(hardware, roofs), _tensor_peak(hardware, dtype, roofs)
+    if dma_bytes is not None and necessary_bytes is not None:
+        necessary_bytes = min(necessary_bytes, dma_bytes)  # tensors that were touched in part
     busy = {name: Busy(actual=seconds) for name, seconds in active_s.items()}
     busy["dma"] = Busy(
         actual=active_s.get("dma"),

@@ -288,7 +288,7 @@ def _nothing_busy(
             missing.append("bytes moved or activity of DMA")
         return Verdict(
             resource="unknown",
-            busiest=name if evidence.basis != "time" else "",
+            busiest=name,
             utilization=busiest.value if busiest else None,
             mark=busiest.mark if busiest else None,
             weak=True,
@@ -324,10 +324,12 @@ def _unknown_words(evidence: Evidence, marks: Thresholds) -> str:
         name = max(rates, key=lambda key: rates[key])
         rate = rates[name]
         more = f"{marks.memory_rate / rate:.1f} times" if rate > 0 else "many times"
+        peak = evidence.resource("tensor").rate
+        product = "" if peak is None else f"the Tensor engine reaches {peak:.2f} of its peak; "
         return (
             f"Not {resource_title(name)}-bound at {rate:.2f} of the reachable rate (it would have "
-            f"to move {more} the counted bytes); which engine holds it back cannot be told from a "
-            "time."
+            f"to move {more} the counted bytes); {product}which engine holds it back cannot be "
+            "told from a time."
         )
     return "What is known does not say what holds it back."
 

@@ -135,9 +135,7 @@ def _figure(row: Row) -> str:
         return "unknown"
     if verdict.resource == "overhead":
         return f"fixed {verdict.utilization:.2f}"
-    # a time alone names no busiest resource: the figure is the rate of its bytes
-    name = resource_title(verdict.busiest) if verdict.busiest else "bytes"
-    return f"{name} {verdict.utilization:.2f}"
+    return f"{resource_title(verdict.busiest)} {verdict.utilization:.2f}"
 
 
 def _clock(row: Row) -> str:

@@ -24,6 +24,7 @@ from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
 from roofline.study.rows import Row
 from roofline.study.study import Config, Measurement, Variant
+from roofline.units import format_count
 from roofline.work.captured import executed_work, minimal_bytes_of_tensors, with_measured
 from roofline.work.work import OpCount, Work
 
@@ -128,13 +129,20 @@ def _work(capture: Capture) -> tuple[Work, tuple[str, ...]]:
         assumed = "bf16" if work.tensor_flops else "fp32"
         work = _assume(work, assumed)
         notes.append(f"the capture does not tell dtypes: {assumed} roofs are assumed")
+    work = with_measured(work, capture)
     try:
         read, write = minimal_bytes_of_tensors(capture)
     except (CaptureError, WorkError):
         notes.append("sizes of inputs and outputs are not known: the lower bound has no bytes")
-    else:
-        work = replace(work, minimal_read_bytes=read, minimal_write_bytes=write)
-    return with_measured(work, capture), tuple(notes)
+        return work, tuple(notes)
+    moved = work.measured_bytes
+    if moved is not None and moved < read + write:
+        notes.append(
+            f"{format_count(read + write)} B of inputs and outputs, {format_count(moved)} B moved: "
+            "not all of them were touched, so the lower bound has no bytes"
+        )
+        return work, tuple(notes)
+    return replace(work, minimal_read_bytes=read, minimal_write_bytes=write), tuple(notes)
 
 
 def _mixed(work: Work) -> tuple[str, ...]:

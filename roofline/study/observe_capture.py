@@ -11,6 +11,7 @@ from roofline.analysis.observed import Observed, Part, Run, Timing, Use
 from roofline.captures.capture import Capture
 from roofline.captures.folder import program_name
 from roofline.errors import CaptureError, QueryError, RooflineError
+from roofline.work.captured import tensor_flops
 
 if TYPE_CHECKING:
     from roofline.analysis.window import Window
@@ -36,7 +37,6 @@ _COUNTS = {
         "software_dynamic_dma_packet_count",
         "hardware_dynamic_dma_packet_count",
     ),
-    "transpose FLOP": ("transpose_flops",),
     "HBM read bytes": ("hbm_read_bytes",),
     "HBM write bytes": ("hbm_write_bytes",),
     "spill bytes": ("spill_save_bytes", "spill_reload_bytes"),
@@ -75,6 +75,7 @@ def _observed(capture: Capture, name: str, options: Options) -> Observed:
     if options.window == "total":
         order = order[::-1]
     moved = _moved(summary)
+    products, transposes = tensor_flops(capture)
     return replace(
         judged.observed,
         timings=tuple(timings[clock] for clock in order if clock in timings),
@@ -82,9 +83,9 @@ def _observed(capture: Capture, name: str, options: Options) -> Observed:
             replace(use, throttled_s=judged.throttled_s) if use.clock == judged.clock else use
             for use in uses
         ),
-        tensor_flops=_flops(summary),
+        tensor_flops=products,
         bytes={} if moved is None else {"measured": moved},
-        counts=_counts(summary),
+        counts=_counts(summary, transposes),
     )
 
 
@@ -154,19 +155,13 @@ def _number(summary: Mapping[str, Any], field: str) -> float | None:
     return float(value)
 
 
-def _flops(summary: Mapping[str, Any]) -> float | None:
-    """Return Tensor FLOP without transposes; none counted at all means no work on that engine."""
-    whole = _number(summary, "hardware_flops")
-    return None if whole is None else whole - (_number(summary, "transpose_flops") or 0.0)
-
-
 def _moved(summary: Mapping[str, Any]) -> float | None:
     read, write = _number(summary, "hbm_read_bytes"), _number(summary, "hbm_write_bytes")
     return None if read is None or write is None or read + write == 0 else read + write
 
 
-def _counts(summary: Mapping[str, Any]) -> dict[str, float]:
-    found = {}
+def _counts(summary: Mapping[str, Any], transposes: int | None) -> dict[str, float]:
+    found: dict[str, float] = {} if transposes is None else {"transpose FLOP": transposes}
     for name, fields in _COUNTS.items():
         values = [_number(summary, field) for field in fields]
         known = [value for value in values if value is not None]

@@ -12,7 +12,13 @@ from roofline.work.work import OpCount, Work
 if TYPE_CHECKING:
     from roofline.captures.capture import Capture
 
-__all__ = ["executed_work", "measured_bytes", "minimal_bytes_of_tensors", "with_measured"]
+__all__ = [
+    "executed_work",
+    "measured_bytes",
+    "minimal_bytes_of_tensors",
+    "tensor_flops",
+    "with_measured",
+]
 
 
 def measured_bytes(capture: Capture) -> tuple[int, int] | None:
@@ -36,7 +42,7 @@ def measured_bytes(capture: Capture) -> tuple[int, int] | None:
     for memory, size in (("source_memory", "read_bytes"), ("dest_memory", "write_bytes")):
         rows = dma.filter(pc.equal(dma[memory].cast("string"), "hbm"))
         totals.append(pc.sum(rows[size]).as_py() or 0)
-    return int(totals[0]), int(totals[1])
+    return (int(totals[0]), int(totals[1])) if any(totals) else None
 
 
 def with_measured(work: Work, capture: Capture) -> Work:
@@ -83,7 +89,7 @@ def executed_work(capture: Capture) -> Work:
         element_passes_minimal=sum(op.element_passes for op in ops),
         measured_read_bytes=measured[0],
         measured_write_bytes=measured[1],
-        conventions=("FLOP and element-passes of the executed instructions, padding included",),
+        conventions=("FLOP and element-passes of the executed instructions, padding and transposes included",),
     )
 
 
@@ -114,11 +120,51 @@ def _executed(row: dict[str, Any]) -> OpCount | None:
     )
 
 
-def minimal_bytes_of_tensors(capture: Capture) -> tuple[int, int]:
-    """Return bytes of inputs and weights, and of outputs, each once, from the tensor table.
+def tensor_flops(capture: Capture) -> tuple[int | None, int | None]:
+    """Return the Tensor FLOP of products and those of transposes; ``None`` where not known.
 
-    Raises ``MissingTableError`` where there is none, ``WorkError`` for a tensor without a size.
+    From the instructions where there are any, as ``executed_work`` counts them: an fp32 product
+    that takes two instructions counts once, which summaries of the vendor count twice. A trace
+    that does not mark transposes has them among the products.
     """
+    names = ["raw_flops", "tensor_instruction_type"]
+    held = capture.table("instructions").column_names if capture.has("instructions") else ()
+    if "raw_flops" not in held:
+        whole, turned = (
+            _count(capture.summary.get(name)) for name in ("hardware_flops", "transpose_flops")
+        )
+        return None if whole is None else whole - (turned or 0), turned
+    import pyarrow.compute as pc
+
+    table = capture.table("instructions", [name for name in names if name in held])
+    multiplies = table.filter(pc.greater(table["raw_flops"], 0))
+    whole = int(pc.sum(multiplies["raw_flops"]).as_py() or 0)
+    if names[1] not in held or multiplies[names[1]].null_count:
+        return whole, None
+    kinds = multiplies[names[1]].cast("string")
+    turned = int(pc.sum(multiplies.filter(pc.equal(kinds, "TRANSPOSE"))["raw_flops"]).as_py() or 0)
+    return whole - turned, turned
+
+
+def _count(value: Any) -> int | None:
+    return None if value is None or value != value else int(value)
+
+
+def minimal_bytes_of_tensors(capture: Capture) -> tuple[int, int]:
+    """Return bytes of inputs and weights, and of outputs, each once.
+
+    From the tensor table, else from the sizes in the summary; where it tells them only together,
+    all of them stand as read. Raises ``MissingTableError`` where neither is there, ``WorkError``
+    for a tensor without a size.
+    """
+    if not capture.has("tensors"):
+        whole, inputs = (
+            _count(capture.summary.get(f"{name}_weights_size_bytes"))
+            for name in ("inputs_outputs", "inputs_and")
+        )
+        if whole:
+            read = whole if inputs is None else min(inputs, whole)
+            return read, whole - read
     rows = capture.table("tensors", ["type", "size"]).to_pylist()
     read = write = 0
     for row in rows:

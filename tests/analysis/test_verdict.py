@@ -199,6 +199,15 @@ def test_a_time_alone_excludes_the_memory_and_names_no_engine() -> None:
     near = evidence(basis="time", clock="device_execution", resources={"hbm": {"rate": 0.58}})
     assert decide(near).label == "unknown"
     assert decide(near).excluded == ()
+    assert (decide(near).busiest, decide(near).utilization) == ("hbm", 0.58)
+
+
+def test_a_time_alone_says_which_rate_is_nearest_to_its_mark() -> None:
+    rates = {"hbm": {"rate": 0.13}, "tensor": {"rate": 0.5}}
+    verdict = decide(evidence(basis="time", clock="device_execution", resources=rates))
+    assert (verdict.label, verdict.busiest, verdict.utilization) == ("unknown", "tensor", 0.5)
+    assert "Not HBM-bound at 0.13" in verdict.explanation
+    assert "the Tensor engine reaches 0.50 of its peak" in verdict.explanation
 
 
 def test_a_time_alone_at_the_mark_of_a_roof_names_it_but_weakly() -> None:

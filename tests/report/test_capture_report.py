@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from roofline.analysis.bounds_counters import capture_bounds
+from roofline.captures.registry import open_capture
 from roofline.cli.main import main
 from roofline.hardware.load import load_hardware
 from roofline.model.estimate import estimate
@@ -69,6 +71,27 @@ def test_a_summary_is_judged_and_reported(
     jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads((root / "docs" / "schema" / "report-1.json").read_text("utf-8"))
     jsonschema.Draft202012Validator(schema).validate(data)
+
+
+def test_sizes_of_a_summary_are_its_lower_bound_unless_they_were_not_touched(
+    tmp_path: Path,
+) -> None:
+    """Table, ladder and gap tree of one page divide by the same bytes."""
+    paths = {}
+    for name, sizes in (("all", 3145728), ("part", 8388608)):
+        fields = {**SUMMARY, "inputs_outputs_weights_size_bytes": sizes}
+        paths[name] = tmp_path / f"{name}.json"
+        paths[name].write_text(json.dumps({"n1": fields}), encoding="utf-8")
+    ((whole,), (part,)) = (of(path, hardware="trn2").rows for path in paths.values())
+    rate = whole.placement.hardware.memory_ceiling("theoretical").value
+    assert whole.placement.bound_s == 3145728 / rate
+    assert part.placement.bound_s is None  # 6.3 of 8.4 MB were moved: no minimum
+    assert any("8,388,608 B of inputs and outputs" in note for note in part.placement.notes)
+    hardware = whole.placement.hardware
+    for path, useful in ((paths["all"], 3145728), (paths["part"], 6291456)):
+        found = capture_bounds(open_capture(path), hardware)
+        level = found.bound_s.sel(family="dma", level="useful")
+        assert float(level) == pytest.approx(useful / rate, rel=1e-12)
 
 
 def test_a_capture_without_a_chip_asks_for_it(

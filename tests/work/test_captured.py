@@ -9,7 +9,7 @@ from roofline.captures.capture import Capture
 from roofline.captures.registry import open_capture
 from roofline.errors import MissingTableError, WorkError
 from roofline.work import broadcast_weights, executed_work, with_measured
-from roofline.work.captured import measured_bytes, minimal_bytes_of_tensors
+from roofline.work.captured import measured_bytes, minimal_bytes_of_tensors, tensor_flops
 from roofline.work.closed_form import closed_form
 
 NORM = {"rows": 4, "cols": 512, "dtype": "bf16"}
@@ -37,6 +37,8 @@ def test_measured_bytes_come_from_counters_then_packets() -> None:
     assert measured_bytes(capture({"hbm_read_bytes": 10, "hbm_write_bytes": 4}, dma=DMA)) == (10, 4)
     assert measured_bytes(capture(dma=DMA)) == (8192, 4096)
     assert measured_bytes(capture()) is None
+    nowhere = {**DMA, "source_memory": ["unknown"] * 4, "dest_memory": ["unknown"] * 4}
+    assert measured_bytes(capture(dma=nowhere)) is None  # not zero: nobody said where they went
 
 
 def test_reloads_and_excess_writes() -> None:
@@ -78,6 +80,36 @@ def test_executed_work_adds_up_by_engine_and_dtype() -> None:
 def test_minimal_bytes_from_tensors() -> None:
     made = capture(tensors={"type": ["IN", "WEIGHT", "OUT", "VIRTUAL"], "size": [8, 4, 6, None]})
     assert minimal_bytes_of_tensors(made) == (12, 6)
+
+
+def test_minimal_bytes_from_a_summary() -> None:
+    sizes = {"inputs_outputs_weights_size_bytes": 18, "inputs_and_weights_size_bytes": 12}
+    assert minimal_bytes_of_tensors(capture(sizes)) == (12, 6)
+    assert minimal_bytes_of_tensors(capture({"inputs_outputs_weights_size_bytes": 18})) == (18, 0)
+    with pytest.raises(MissingTableError):
+        minimal_bytes_of_tensors(capture({"inputs_and_weights_size_bytes": 12}))
+
+
+def test_products_are_told_from_transposes() -> None:
+    rows = {"raw_flops": [100, 40, 7, None], "tensor_instruction_type": ["MATMUL"] * 4}
+    assert tensor_flops(capture(instructions=rows)) == (147, 0)
+    kinds = ["MATMUL", "TRANSPOSE", "MATMUL", None]  # what multiplies nothing has no kind
+    marked = {**rows, "tensor_instruction_type": kinds}
+    summary = {"hardware_flops": 999, "transpose_flops": 9}  # instructions come first
+    assert tensor_flops(capture(summary, instructions=marked)) == (107, 40)
+    assert tensor_flops(capture(instructions={"raw_flops": [100, 40]})) == (140, None)
+    assert tensor_flops(capture(summary)) == (990, 9)
+    assert tensor_flops(capture()) == (None, None)
+
+
+@pytest.mark.parametrize("suffix", ["ntff", "json.gz"])
+@pytest.mark.parametrize("name", ["baseline_bf16_s512", "fused_bf16_s512"])
+def test_attention_is_two_products_in_every_format(shared: Path, name: str, suffix: str) -> None:
+    made = open_capture(shared / "captures" / "trn2-v6-attention" / f"{name}.{suffix}")
+    products, transposes = tensor_flops(made)
+    assert products == 2 * (2 * 512 * 512 * 128)  # scores and their product with the values
+    assert transposes is not None
+    assert products + transposes == sum(executed_work(made).tensor_flops.values())
 
 
 def test_executed_work_of_a_trace_agrees_with_the_vendor(shared: Path) -> None:
