@@ -157,6 +157,13 @@ def _decide(evidence: Evidence, marks: Thresholds) -> Verdict:
         for one in candidates
         if not one.by_rate and one.value > _ABOVE_ROOF
     ]
+    launches = evidence.launches or 1
+    if evidence.fixed_s is not None and evidence.time_s < evidence.fixed_s[0] and launches > 1:
+        spoiled.append(
+            f"{launches} launches are counted, whose published fixed time is "
+            f"{format_time(evidence.fixed_s[0])} or more, and all of it took "
+            f"{format_time(evidence.time_s)}: count it as fewer launches, or check the clock"
+        )
     if spoiled:
         return Verdict(
             resource="unknown",

@@ -27,6 +27,8 @@ _COLUMNS: Final = (
     *("status", "note"),
 )
 
+_SUFFIXES: Final = (".md", ".json", ".csv", ".svg", ".png", ".pdf")
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -45,17 +47,30 @@ def run_validation(
     check: bool = False,
     worst: int = 10,
     left_out: bool = False,
-    out: Path | None = None,
+    outputs: Sequence[Path] = (),
     width: int = 80,
 ) -> Result:
-    """Validate the rows of ``csv``, write ``out`` if given, and return data and text."""
+    """Validate the rows of ``csv``, write ``outputs``, and return data and text.
+
+    Raises ``QueryError`` for a suffix that is none of them, before anything is written.
+    """
+    for out in outputs:
+        if out.suffix.lower() not in _SUFFIXES:
+            raise QueryError(f"{out}: write {_listed(_SUFFIXES)}")
     cases = read_cases(csv, hardware=hardware, lnc=lnc)
     validation = validate(cases)
     rows = leave_one_out(cases, data=str(csv)) if left_out else []
     data = accuracy_data(validation, by=by, source=str(csv), left_out=rows, worst=worst)
     text = accuracy_text(data, by=by, check=check, width=width)
-    if out is None:
-        return Result(data, text)
+    for out in outputs:
+        _write_one(out, validation, data, by=by, source=csv.name)
+    written = f"\nwrote {', '.join(map(str, outputs))}" if outputs else ""
+    return Result(data, text + written)
+
+
+def _write_one(
+    out: Path, validation: Validation, data: dict[str, Any], *, by: Sequence[str], source: str
+) -> None:
     suffix = out.suffix.lower()
     if suffix == ".md":
         _write(out, accuracy_markdown(data, by=by))
@@ -63,7 +78,7 @@ def run_validation(
         _write(out, json.dumps(data, indent=2) + "\n")
     elif suffix == ".csv":
         _write_rows(out, validation)
-    elif suffix in (".svg", ".png", ".pdf"):
+    else:
         from roofline.plots.validation import Held, save_validation
 
         save_validation(
@@ -73,11 +88,12 @@ def run_validation(
                 if row.estimate is not None and row.lower is not None
             ],
             out,
-            title=f"{len(validation.rows)} measured times of {csv.name}",
+            title=f"{len(validation.rows)} measured times of {source}",
         )
-    else:
-        raise QueryError(f"{out}: write .md, .json, .csv, .svg, .png or .pdf")
-    return Result(data, f"{text}\nwrote {out}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def run_calibration(
@@ -85,12 +101,13 @@ def run_calibration(
     *,
     hardware: str = "trn2",
     lnc: int | None = None,
-    out: Path | None = None,
+    outputs: Sequence[Path] = (),
     carry: Sequence[Path] = (),
 ) -> str:
-    """Refit the constants to ``csv``, write the model file ``out``, and return what was found."""
-    if out is None or out.suffix != ".toml":
-        raise QueryError("--calibrate writes a model file: give it with -o FILE.toml")
+    """Refit the constants to ``csv``, write the model file, and return what was found."""
+    if len(outputs) != 1 or outputs[0].suffix != ".toml":
+        raise QueryError("--calibrate writes one model file: give it with -o FILE.toml")
+    (out,) = outputs
     found = calibrate(read_cases(csv, hardware=hardware, lnc=lnc), data=str(csv))
     base = out if out.exists() else Path(load_hardware(hardware).path)
     write_section(base, section(found), out=out)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
+from roofline.clocks import CLOCKS
 from roofline.dtypes import dtype_key
 from roofline.errors import StudyError
 from roofline.hardware.load import load_hardware
@@ -13,6 +15,13 @@ from roofline.study.load import FILE_NAME
 from roofline.work.closed_form import families
 
 __all__ = ["new_study"]
+
+_HELP: Final = (
+    "# mode: how a variant is counted. eager: every operator is a launch; fused: one launch, as a",
+    "# kernel of one's own; compiled: every graph is a launch.",
+    f"# clock: what a time measures. One of {', '.join(list(CLOCKS)[:4])},",
+    f"# {', '.join(name for name in list(CLOCKS)[4:] if name != 'modelled')}.",
+)
 
 
 def new_study(
@@ -78,17 +87,18 @@ def _toml(
         'title = "where the times below are from: host, versions, how they were taken"',
     ]
     example = f"{'x'.join(str(value[0]) for value in params.values())} {dtypes[0]}"
+    lines += ["", *_HELP]
     for variant in variants:
         lines += ["", "[[variant]]", f"name = {_text(variant)}"]
         if not closed:
             lines.append(f"callable = {_text(f'variants.py:{_identifier(variant)}')}")
         lines += [
-            'mode = "eager"  # how it is counted: eager, fused, compiled',
+            f"mode = {_text(_mode(variant))}",
             "",
             "# [[variant.time]]",
             *([f"# config = {_text(example)}"] if several else []),
             '# time = "38.4 us"  # always with its unit',
-            '# clock = "device_execution"  # what it measures; see `roofline study check`',
+            '# clock = "device_execution"',
             "# n = 10",
             "# profiled = false",
             '# source = "mine"',
@@ -99,6 +109,11 @@ def _toml(
             '# source = "mine"',
         ]
     return "\n".join(lines) + "\n"
+
+
+def _mode(variant: str) -> str:
+    """Return how a variant of this name is likely counted: what is not torch is one launch."""
+    return {"naive": "eager", "eager": "eager", "compiled": "compiled"}.get(variant, "fused")
 
 
 def _python(op: str, params: Mapping[str, Sequence[int]], variants: Sequence[str]) -> str:

@@ -89,7 +89,9 @@ def executed_work(capture: Capture) -> Work:
         element_passes_minimal=sum(op.element_passes for op in ops),
         measured_read_bytes=measured[0],
         measured_write_bytes=measured[1],
-        conventions=("FLOP and element-passes of the executed instructions, padding and transposes included",),
+        conventions=(
+            "FLOP and element-passes of the executed instructions, padding and transposes included",
+        ),
     )
 
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from roofline.cli.once import Group
 from roofline.cli.opening import hardware_options
 from roofline.cli.terminal import echo, echo_written
 
 __all__ = ["command"]
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Save a baseline, and check later runs against it."""
 

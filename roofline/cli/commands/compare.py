@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from roofline.cli.once import Command
 from roofline.cli.opening import capture_options, hardware_options, opener_of
 from roofline.cli.terminal import echo, echo_written
 
 __all__ = ["command"]
 
 
-@click.command(short_help="Compare runs, and say what changed and why.")
+@click.command(cls=Command, short_help="Compare runs, and say what changed and why.")
 @click.argument("paths", nargs=-1, required=True, metavar="BASE [NEW]...")
 @click.option(
     "--fail-on", metavar="RULES", help="Exit with 1 where a rule like 'time > 5% and > 2us' holds."

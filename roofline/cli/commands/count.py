@@ -6,13 +6,16 @@ from typing import Any
 
 import click
 
+from roofline.cli.once import Command
 from roofline.cli.terminal import echo, echo_json
 from roofline.units import format_count, format_si
 from roofline.work.summary import GROUPINGS, rows_of, work_to_dict
 from roofline.work.work import MODES, Work
 
 
-@click.command("count", short_help="Count FLOPs, passes and bytes of a torch function.")
+@click.command(
+    "count", cls=Command, short_help="Count FLOPs, passes and bytes of a torch function."
+)
 @click.argument("target", metavar="MODULE:FUNCTION")
 @click.option(
     "--arg",

@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from roofline.cli.once import Command
 from roofline.cli.opening import capture_options, hardware_options, open_path
 from roofline.cli.terminal import echo, echo_json
 
 __all__ = ["command"]
 
 
-@click.command(short_help="Show what each engine did, when, and why it waited.")
+@click.command(cls=Command, short_help="Show what each engine did, when, and why it waited.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option(
     "--by",

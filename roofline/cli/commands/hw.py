@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from roofline.cli.once import Group
 from roofline.cli.terminal import echo, echo_json
 
 __all__ = ["command"]
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Group, invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> None:
     """List, show and check hardware models."""

@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from roofline.cli.once import Command
 from roofline.cli.opening import capture_options, open_path, opener_of
 from roofline.cli.terminal import echo, echo_json, progress
 
 __all__ = ["command"]
 
 
-@click.command(short_help="Show what a file or folder holds, and its quality.")
+@click.command(cls=Command, short_help="Show what a file or folder holds, and its quality.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--full", is_flag=True, help="Decode everything: rows, and all of the quality.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

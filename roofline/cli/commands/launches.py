@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from roofline.cli.once import Command
 from roofline.cli.terminal import echo, echo_json
 
 __all__ = ["command"]
 
 
-@click.command(short_help="Show launches and device time of a trace.json.")
+@click.command(cls=Command, short_help="Show launches and device time of a trace.json.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--warmup", type=int, help="Leading steps to leave out; by rule if not given.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from roofline.cli.once import Command
 from roofline.cli.terminal import echo, echo_json
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command(short_help="Record a study on a Trainium host.")
+@click.command(cls=Command, short_help="Record a study on a Trainium host.")
 @click.argument("study")
 @click.option(
     "-o", "--output", "output", type=click.Path(path_type=Path), help="Folder to record into."

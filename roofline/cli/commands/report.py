@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from roofline.cli.once import Command
 from roofline.cli.opening import capture_options, hardware_options, opener_of
 from roofline.cli.terminal import echo, echo_report, width
 
 __all__ = ["command"]
 
 
-@click.command(short_help="Place kernels on the roofline, with findings.")
+@click.command(cls=Command, short_help="Place kernels on the roofline, with findings.")
 @click.argument("paths", nargs=-1)
 @click.option(
     "-o",

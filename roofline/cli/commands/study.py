@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from roofline.cli.once import Group
 from roofline.cli.opening import hardware_options
 from roofline.cli.terminal import echo, echo_json
 
 __all__ = ["command"]
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Start, check, list and tabulate studies."""
 

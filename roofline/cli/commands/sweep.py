@@ -7,12 +7,14 @@ from typing import Any
 
 import click
 
+from roofline.cli.once import Command
 from roofline.cli.terminal import echo, echo_json, progress, width
 
 __all__ = ["command"]
 
 
 @click.command(
+    cls=Command,
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
     options_metavar="[--DIMENSION SIZES]... [OPTIONS]",
     short_help="Sweep an operator over sizes, dtypes and chips.",

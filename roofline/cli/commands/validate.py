@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from roofline.cli.once import Command
 from roofline.cli.terminal import echo, echo_json, width
 
 __all__ = ["command"]
 
 
-@click.command(short_help="Hold measured times against bounds and estimates.")
+@click.command(cls=Command, short_help="Hold measured times against bounds and estimates.")
 @click.argument("csv", type=click.Path(path_type=Path))
 @click.option(
     "--hw",
@@ -46,8 +47,9 @@ __all__ = ["command"]
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
-    "-o", "--output", "out", type=click.Path(path_type=Path),
-    help="Write .md (the accuracy page), .csv, .json, a figure, or with --calibrate a .toml file.",
+    "-o", "--output", "outputs", multiple=True, type=click.Path(path_type=Path),
+    help="Write .md (the accuracy page), .csv, .json, a figure, or with --calibrate a .toml file. "
+    "Repeatable.",
 )  # fmt: skip
 def command(
     csv: Path,
@@ -60,7 +62,7 @@ def command(
     refit: bool,
     carry: tuple[Path, ...],
     as_json: bool,
-    out: Path | None,
+    outputs: tuple[Path, ...],
 ) -> None:
     """Hold the measured times of CSV against the lower bound and the estimate.
 
@@ -74,9 +76,9 @@ def command(
     from roofline.report.accuracy_run import run_calibration, run_validation
     from roofline.wholefile import refuse_inputs
 
-    refuse_inputs([out], [csv])
+    refuse_inputs(outputs, [csv])
     if refit:
-        echo(run_calibration(csv, hardware=hardware, lnc=lnc, out=out, carry=carry))
+        echo(run_calibration(csv, hardware=hardware, lnc=lnc, outputs=outputs, carry=carry))
         return
     result = run_validation(
         csv,
@@ -86,7 +88,7 @@ def command(
         check=check,
         worst=worst,
         left_out=leave_one_out,
-        out=out,
+        outputs=outputs,
         width=width(),
     )
     if as_json:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from roofline.cli.once import Command
 from roofline.cli.terminal import echo, echo_json
 
 __all__ = ["command"]
 
 
-@click.command(short_help="Compare a decoded trace with the vendor's output.")
+@click.command(cls=Command, short_help="Compare a decoded trace with the vendor's output.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.argument("vendor", type=click.Path(path_type=Path), required=False)
 @click.option("--each", is_flag=True, help="Print every pair, not only the totals.")
