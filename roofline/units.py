@@ -15,6 +15,7 @@ from roofline.errors import UnitError
 
 __all__ = [
     "format_count",
+    "format_counted",
     "format_number",
     "format_percent",
     "format_si",
@@ -171,6 +172,16 @@ def format_percent(share: float | None, *, digits: int = 2, signed: bool = False
     number = format_number(None if share is None else share * 100, digits=digits)
     sign = "+" if signed and share is not None and share > 0 else ""
     return number if number == "unknown" else f"{sign}{number} %"
+
+
+def format_counted(count: int, noun: str) -> str:
+    """Return a count with its noun, in the plural unless it is one, for example ``3 points``.
+
+    >>> format_counted(1, "point"), format_counted(33840, "launch")
+    ('1 point', '33,840 launches')
+    """
+    plural = noun if count == 1 else f"{noun}es" if noun.endswith(("ch", "s", "x")) else f"{noun}s"
+    return f"{format_count(count)} {plural}"
 
 
 def format_count(value: float | None) -> str:

@@ -93,7 +93,7 @@ def _use(base: Use | None, new: Use | None) -> Iterator[Delta]:
         {} if new is None else new.active_s,
         lambda name: (
             name,
-            "DMA in flight" if name == "dma" else f"{VENDOR_NAMES.get(name, name)} active",
+            "DMA in flight" if name == "dma" else f"{VENDOR_NAMES.get(name, name)} busy",
             "s",
         ),
     )

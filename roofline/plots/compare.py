@@ -21,7 +21,7 @@ _MOST_NAMED = 8  # arrows with a label each
 _MOST_DRAWN = 200  # pairs, the largest changes first
 _MOST_TITLES = 4  # runs in the title
 _WORK = {
-    "tensor_flops": "Tensor FLOP per HBM byte",
+    "tensor_flops": "Tensor FLOP without transposes per HBM byte",
     "passes": "element-passes per HBM byte",
     "flops": "FLOP of all classes per HBM byte",
 }

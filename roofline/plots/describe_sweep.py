@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from roofline.engines import ELEMENT_ENGINES, resource_title
 from roofline.hardware.model import Hardware
 from roofline.plots.describe import memory_roofs
 from roofline.plots.figure import Axis, Figure, Point
@@ -45,8 +46,28 @@ def describe_roofline(view: SweepView, hardware: Hardware, name: str) -> Figure 
             _point(row, rate, view.sizes, series.index((row["dtype"], row["variant"])))
             for row, rate in zip(drawn, rates, strict=True)
         ),
-        notes=(f"points are modelled times, none is measured; {_shapes(series)}", *view.notes),
+        notes=(
+            f"points are modelled times, none is measured; {_shapes(series)}",
+            *_element_note(drawn),
+            *view.notes,
+        ),
     )  # fmt: skip
+
+
+def _element_note(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Say what is not drawn: element engines have roofs in element-passes, not in FLOP."""
+    engines = [
+        resource_title(engine)
+        for engine in ELEMENT_ENGINES
+        if any(str(row["bound"]).startswith(f"{engine}:") for row in rows)
+    ]
+    if not engines:
+        return ()
+    text = (
+        f"Tensor roofs are for matrix products; where {' or '.join(engines)} is the bound its "
+        "element-passes are, whose roofs are not in FLOP/s"
+    )
+    return (text,)
 
 
 def _shapes(series: Sequence[tuple[str, str]]) -> str:

@@ -42,9 +42,8 @@ def draw_ladder(figure: Figure) -> Drawing:
         labels += _names(axes, span, middle)
         if span.share:
             labels.append(_on_the_right(axes, middle, span.share, 8.5))
-    if any(span.share for span in figure.spans):
-        whole = "of the measured time" if figure.x.scale == "log" else "of the total"
-        labels.append(_on_the_right(axes, 0.14, whole, 7.5))
+    if figure.share_words:
+        labels.append(_on_the_right(axes, 0.14, figure.share_words, 7.5))
     return Drawing(canvas, axes, tuple(labels))
 
 

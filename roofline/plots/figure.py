@@ -163,6 +163,13 @@ class Figure:
     groups: tuple[tuple[int, str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def share_words(self) -> str:
+        """What the shares beside spans are of; empty where none has one."""
+        if not any(span.share for span in self.spans):
+            return ""
+        return "of the measured time" if self.x.scale == "log" else "of the total"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the figure as plain lists and dicts, which rebuild it exactly."""
         return {name: _plain(getattr(self, name)) for name in _names(Figure)}

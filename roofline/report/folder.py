@@ -10,6 +10,7 @@ import msgspec
 from roofline.captures.folder import Folder, Group, Member
 from roofline.errors import CaptureError
 from roofline.record.manifest import Manifest, has_manifest, load_manifest
+from roofline.units import format_counted
 
 __all__ = ["folder_record", "folder_text"]
 
@@ -37,12 +38,13 @@ def folder_record(folder: Folder) -> dict[str, Any]:
 def folder_text(folder: Folder) -> str:
     """Return a line for each capture under the program it ran."""
     count = len(folder.captures)
-    lines = [f"{folder.path}: {count} captures of {len(folder.groups)} programs"]
+    programs = format_counted(len(folder.groups), "program")
+    lines = [f"{folder.path}: {format_counted(count, 'capture')} of {programs}"]
     manifest, fault = _manifest(folder)
     if manifest is not None:
         lines.append(
             f"  recorded {manifest.created} on {manifest.instance_type or manifest.device}: "
-            f"{manifest.name}, {len(manifest.run)} runs"
+            f"{manifest.name}, {format_counted(len(manifest.run), 'run')}"
         )
     for group in folder.groups:
         lines.append(_head(folder, group))

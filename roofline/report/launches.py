@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofline.analysis.finding import Finding
 from roofline.analysis.launches import NO_VALUE
-from roofline.units import format_count, format_time
+from roofline.units import format_count, format_counted, format_time
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -92,7 +92,7 @@ def _totals(result: xr.Dataset) -> list[str]:
     flight, running = _time(attrs["launch_union_ns"]), _time(attrs["device_union_ns"])
     lines = [
         (
-            f"{format_count(attrs['launches'])} launches in {scope}: "
+            f"{format_counted(attrs['launches'], 'launch')} in {scope}: "
             f"{flight} in flight, {running} on the device"
         ),
         f"a launch is: {attrs['basis_meaning']} (clock {attrs['clock']}, profiled)",

@@ -151,7 +151,7 @@ def _spans(figure: Figure) -> Panel:
         kind="spans",
         title=figure.title,
         subtitle=figure.subtitle,
-        notes=figure.notes,
+        notes=figure.notes + ((f"percent: {figure.share_words}",) if figure.share_words else ()),
         plots=tuple(
             (model, title, note)
             for model, (_, title, note) in zip(span_models(figure), groups, strict=True)

@@ -18,7 +18,7 @@ from roofline.report.study_work import operators, sides, work
 from roofline.report.trace_blocks import operator_tables, trace_summary
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
-from roofline.units import format_si, format_time
+from roofline.units import format_counted, format_si, format_time
 
 __all__ = ["study_blocks", "summary_blocks"]
 
@@ -116,7 +116,8 @@ def _same(result: StudyResult) -> str:
         return ""
     count = len(result.captures) + sum(map(len, result.same_execution.values()))
     return (
-        f"{count} captures of {len(result.captures)} executions: files of one name are of one "
+        f"{format_counted(count, 'capture')} of "
+        f"{format_counted(len(result.captures), 'execution')}: files of one name are of one "
         "execution, which is shown once, by its raw trace where there is one. "
     )
 

@@ -33,11 +33,18 @@ def top_findings(result: StudyResult) -> Iterator[Block]:
         yield Heading(text="Largest findings, by time at stake", level=3)
         yield Bullets(
             items=(
-                *(f"{_stake(group[0])}: {_title(group, result)}" for group in groups[:_TOP]),
+                *(_line(group, result) for group in groups[:_TOP]),
                 *([f"and {more} more kinds of finding below"] if more > 1 else []),
                 *(["and one more finding below"] if more == 1 else []),
             )
         )
+
+
+def _line(group: Sequence[Finding], result: StudyResult) -> str:
+    """Return what was seen and what to try: a reader may stop here."""
+    remedy = group[0].remedy
+    seen = f"{_stake(group[0])}: {_title(group, result)}"
+    return f"{seen}. Try: {remedy}" if remedy else seen
 
 
 def _groups(result: StudyResult) -> list[list[Finding]]:
@@ -79,6 +86,8 @@ def _where(group: Sequence[Finding], result: StudyResult) -> str:
 
 def _stakes(group: Sequence[Finding]) -> str:
     if len(group) == 1:
+        return _stake(group[0])
+    if not any(one.at_stake_s for one in group) and len({_stake(one) for one in group}) == 1:
         return _stake(group[0])
     texts = [f"{_stake(one)} in {one.subject}" if one.subject else _stake(one) for one in group]
     more = len(texts) - _NAMED

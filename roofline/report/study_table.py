@@ -12,7 +12,7 @@ from roofline.study.check import Remark
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
 from roofline.study.study import Study
-from roofline.units import format_percent, format_si, format_time
+from roofline.units import format_counted, format_percent, format_si, format_time
 
 __all__ = ["VALUES", "check_text", "list_blocks", "table_blocks", "table_record", "verdict_grid"]
 
@@ -181,8 +181,11 @@ def check_text(file: Path, study: Study, remarks: Sequence[Remark]) -> str:
     lines = [f"{file}:{one.line}: {one.severity}: {one.what}" for one in remarks]
     wrong = sum(one.severity == "error" for one in remarks)
     lines.append(
-        f"{study.name}: {len(study.variants)} variants, {len(study.configs)} configs, "
-        f"{len(study.measurements)} times, {len(study.captures)} captures; "
-        f"{wrong or 'no'} error{'' if wrong == 1 else 's'}"
+        f"{study.name}: "
+        f"{format_counted(len(study.variants), 'variant')}, "
+        f"{format_counted(len(study.configs), 'config')}, "
+        f"{format_counted(len(study.measurements), 'time')}, "
+        f"{format_counted(len(study.captures), 'capture')}; "
+        f"{format_counted(wrong, 'error') if wrong else 'no errors'}"
     )
     return "\n".join(lines)

@@ -23,7 +23,14 @@ from roofline.report.sweep_figures import sweep_figures
 from roofline.report.sweep_rows import spread, sweep_rows
 from roofline.report.sweep_summary import crossings, extremes, ratios, series_json
 from roofline.report.write import write_folder
-from roofline.units import format_count, format_number, format_percent, format_span, format_time
+from roofline.units import (
+    format_count,
+    format_counted,
+    format_number,
+    format_percent,
+    format_span,
+    format_time,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -50,6 +57,11 @@ class SweepReport:
     rows: tuple[dict[str, Any], ...]
     total: int
     series: tuple[Series, ...]
+
+    @property
+    def single(self) -> bool:
+        """Whether every series is one point, so that nothing changes along a size."""
+        return self.total == len(self.rows) == len(self.series)
 
 
 def sweep_report(path: str) -> SweepReport:
@@ -79,19 +91,36 @@ def sweep_blocks(report: SweepReport, figures: Sequence[Figure] = ()) -> list[Bl
     blocks: list[Block] = [
         Heading(text=f"Sweep of {attrs.get('op', report.name)}", level=1),
         Paragraph(
-            text=f"{spans}; {format_count(report.total)} points{part}. Times are modelled (see "
-            f"docs/model.md) on the clock {attrs.get('clock', 'unknown')}; LNC: "
+            text=f"{spans}; {format_counted(report.total, 'point')}{part}. Times are modelled and "
+            f"not measured, on the clock {attrs.get('clock', 'unknown')}; LNC: "
             f"{str(attrs.get('lnc', 'unknown')).replace('=', ' ')}. Of roof: lower bound over time."
         ),
     ]
     if attrs.get("problems"):
         blocks.append(Paragraph(text=f"Not modelled: {attrs['problems']}"))
     blocks += ratios(spread(report.data)["estimate"])
-    blocks += [Heading(text="What bounds the points"), _bounds(report)]
+    table = _points_table(report) if report.single else _bounds(report)
+    blocks += [Heading(text="What bounds the points"), Paragraph(text=_most(report)), table]
     if figures:
         blocks.append(Heading(text="Figures"))
         blocks += [FigureBlock(stem=figure.key, alt=figure.title) for figure in figures]
-    return [*blocks, *extremes(report.series), *crossings(report.series)]
+    if not report.single:
+        blocks += [*extremes(report.series), *crossings(report.series)]
+    return blocks
+
+
+def _most(report: SweepReport) -> str:
+    """Return how many points each bound has, the most first."""
+    counts = Counter[str]()
+    for one in report.series:
+        counts.update(one.bounds)
+        counts[_NONE] += one.empty
+    told = [
+        f"{bound} {format_count(count)} ({format_percent(count / report.total)})"
+        for bound, count in counts.most_common()
+        if count
+    ]
+    return f"Of {format_counted(report.total, 'point')}: {', '.join(told)}."
 
 
 def _span(data: xr.Dataset, name: str) -> str:
@@ -131,37 +160,47 @@ def _bounds(report: SweepReport) -> Table:
 
 def _points(report: SweepReport) -> list[Block]:
     """Return every point; Markdown has the summary and points.csv alone."""
-    return [
-        Heading(text="Points"),
-        Table(
-            columns=(
-                *_AXES,
-                *report.sizes,
-                "estimate",
-                "lower bound",
-                "of roof",
-                "FLOP/B",
-                "bound",
-                "status",
-            ),
-            rows=tuple(
-                (
-                    *(str(row[axis]) for axis in _AXES),
-                    *(format_count(row[name]) for name in report.sizes),
-                    format_time(row["estimate"]),
-                    format_time(row["lower_bound"]),
-                    ""
-                    if row["percent_of_roof"] is None
-                    else format_percent(row["percent_of_roof"] / 100),
-                    "" if row["intensity"] is None else format_number(row["intensity"], digits=4),
-                    row["bound"] or _NONE,
-                    row.get("status") or "unknown",
-                )
-                for row in report.rows
-            ),
-            numeric=frozenset(range(3, 7 + len(report.sizes))),
+    return [] if report.single else [Heading(text="Points"), _points_table(report)]
+
+
+def _points_table(report: SweepReport) -> Table:
+    return Table(
+        columns=(
+            *_AXES,
+            *report.sizes,
+            "estimate",
+            "interval",
+            "lower bound",
+            "of roof",
+            "FLOP/B",
+            "bound",
+            "status",
         ),
-    ]
+        rows=tuple(
+            (
+                *(str(row[axis]) for axis in _AXES),
+                *(format_count(row[name]) for name in report.sizes),
+                format_time(row["estimate"]),
+                _interval(row),
+                format_time(row["lower_bound"]),
+                ""
+                if row["percent_of_roof"] is None
+                else format_percent(row["percent_of_roof"] / 100),
+                "" if row["intensity"] is None else format_number(row["intensity"], digits=4),
+                row["bound"] or _NONE,
+                row.get("status") or "unknown",
+            )
+            for row in report.rows
+        ),
+        numeric=frozenset(range(3, 8 + len(report.sizes))),
+        note="interval: holds 90 % of the measured times the model was checked on. of roof: "
+        "lower bound over estimate.",
+    )
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    low, high = row["estimate_low"], row["estimate_high"]
+    return "" if low is None else format_span(low, high)
 
 
 def sweep_json(report: SweepReport) -> dict[str, Any]:

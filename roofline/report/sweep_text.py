@@ -9,7 +9,7 @@ from roofline.model.crossover import Crossover
 from roofline.model.stored import AXES
 from roofline.model.sweep import Plan
 from roofline.report.blocks import Block, Paragraph, Table
-from roofline.units import format_count, format_percent, format_span, format_time
+from roofline.units import format_count, format_counted, format_percent, format_span, format_time
 
 __all__ = ["change_blocks", "head_blocks", "point_blocks", "sensitivity_blocks"]
 
@@ -37,7 +37,7 @@ def head_blocks(ready: Plan) -> list[Block]:
     views = ", ".join(f"{name} LNC {lnc}" for name, lnc in ready.lnc.items())
     names = f"{', '.join(ready.dtype)}; {', '.join(ready.variant)}"
     return [
-        Paragraph(text=f"{ready.source.name}: {sizes}; {format_count(ready.points)} points"),
+        Paragraph(text=f"{ready.source.name}: {sizes}; {format_counted(ready.points, 'point')}"),
         Paragraph(text=f"{views}; {names}; clock {ready.clock}"),
     ]
 

@@ -11,7 +11,14 @@ from roofline.report.blocks import Block, Bullets, Heading, Paragraph, Table
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
 from roofline.study.traced import ALL, Operator, TraceView
-from roofline.units import format_count, format_number, format_percent, format_si, format_time
+from roofline.units import (
+    format_count,
+    format_counted,
+    format_number,
+    format_percent,
+    format_si,
+    format_time,
+)
 
 __all__ = ["operator_tables", "trace_summary"]
 
@@ -36,20 +43,10 @@ def trace_summary(result: StudyResult, trace: TraceView) -> list[Block]:
     more = len(trace.operators) - len(shown)
     blocks += [
         Heading(text="Longest operators"),
-        Table(
-            columns=("operator", "launches", "host", "window", "device", "verdict"),
-            rows=tuple(
-                (
-                    one.key,
-                    format_count(one.launches),
-                    _time(one.host_s),
-                    _time(one.window_s),
-                    _time(one.device_s),
-                    _verdict(one),
-                )
-                for one in shown
-            ),
-            numeric=frozenset({1, 2, 3, 4}),
+        _known_columns(
+            ("operator", "calls", "launches", "host", "window", "device", "verdict"),
+            [(*_head(one, trace), _verdict(one)) for one in shown],
+            words=frozenset({"operator", "verdict"}),
             note=f"{more} more in the table of the written report." if more > 0 else "",
         ),
     ]
@@ -63,15 +60,17 @@ def operator_tables(result: StudyResult) -> Iterator[Block]:
         return
     rows = {(row.variant.name, row.placement.clock): row for row in result.rows}
     yield Heading(text="Operators")
-    yield Table(
-        columns=("operator", "launches", "host", "window", "device", "FLOP", "bytes", "FLOP/B",
-                 "bandwidth", "of bound", "verdict", "on the device"),
-        rows=tuple(_operator(one, rows) for one in _ordered(trace)),
-        numeric=frozenset(range(1, 10)),
-        note="Times are sums over the counted steps, overlaps once. Bytes are minimal: the "
-        "inputs and outputs of each launch. Bandwidth and share of the lower bound are over the "
-        "executions where each launch has one, else over the windows. The last two columns judge "
-        "the windows and the executions.",
+    placed = (
+        " Bytes are minimal: the inputs and outputs of each launch. Bandwidth and share of the "
+        "lower bound are over the executions where each launch has one, else over the windows. "
+        "The last two columns judge the windows and the executions."
+    )
+    yield _known_columns(
+        ("operator", "calls", "launches", "host", "window", "device", "FLOP", "bytes", "FLOP/B",
+         "bandwidth", "of bound", "verdict", "on the device"),
+        [_operator(one, trace, rows) for one in _ordered(trace)],
+        words=frozenset({"operator", "verdict", "on the device"}),
+        note=f"Times are sums over the counted steps, overlaps once.{placed if rows else ''}",
     )  # fmt: skip
     yield from _not_counted(trace)
     yield from _steps(trace)
@@ -82,13 +81,14 @@ def _setting(result: StudyResult, trace: TraceView) -> Iterator[str]:
     attrs, sizes = trace.launches.attrs, trace.launches.sizes
     steps = attrs["steps_used"]
     scope = "the whole trace" if steps == NO_VALUE else f"{steps} of {sizes['step']} steps"
-    if attrs["basis"] == "dispatch":
-        yield f"{len(trace.operators)} operators on the host in {scope}; no event of a device"
+    operators = format_counted(len(trace.operators), "operator")
+    if _on_host(trace):
+        yield f"{operators} on the host in {scope}; no event of a device"
     else:
         device = attrs["device_union_ns"]
         running = "" if device == NO_VALUE else f", {format_time(device * _NS)} on the device"
         yield (
-            f"{format_count(attrs['launches'])} launches of {len(trace.operators)} operators in "
+            f"{format_counted(attrs['launches'], 'launch')} of {operators} in "
             f"{scope}: {format_time(attrs['launch_union_ns'] * _NS)} in flight{running}"
         )
         yield f"a launch is: {attrs['basis_meaning']} (clock {attrs['clock']}, profiled)"
@@ -112,7 +112,7 @@ def _setting(result: StudyResult, trace: TraceView) -> Iterator[str]:
 
 
 def _nothing_placed(trace: TraceView) -> str:
-    if trace.launches.attrs["basis"] == "dispatch":
+    if _on_host(trace):
         return (
             "Nothing is placed on a roofline: the trace holds no event of a device, and a time "
             "on the host says nothing of a kernel."
@@ -129,15 +129,38 @@ def _ordered(trace: TraceView) -> Sequence[Operator]:
     return sorted(trace.operators, key=lambda one: -one.time_s or (0 if one.is_operator else 1))
 
 
-def _operator(one: Operator, rows: dict[tuple[str, str], Row]) -> tuple[str, ...]:
-    row = rows.get((one.key, "device_execution")) or rows.get((one.key, "framework_window"))
-    head = (
+def _known_columns(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: frozenset[str], note: str
+) -> Table:
+    """Return a table of the columns in which anything is known."""
+    kept = [at for at in range(len(columns)) if any(row[at] for row in rows)]
+    return Table(
+        columns=tuple(columns[at] for at in kept),
+        rows=tuple(tuple(row[at] for at in kept) for row in rows),
+        numeric=frozenset(new for new, at in enumerate(kept) if columns[at] not in words),
+        note=note,
+    )
+
+
+def _head(one: Operator, trace: TraceView) -> tuple[str, ...]:
+    """Return name, calls, launches and times; without events of a device nothing is a launch."""
+    return (
         one.key,
-        format_count(one.launches),
+        format_count(one.calls),
+        "" if _on_host(trace) else format_count(one.launches),
         _time(one.host_s),
         _time(one.window_s),
         _time(one.device_s),
     )
+
+
+def _on_host(trace: TraceView) -> bool:
+    return str(trace.launches.attrs["basis"]) == "dispatch"
+
+
+def _operator(one: Operator, trace: TraceView, rows: dict[tuple[str, str], Row]) -> tuple[str, ...]:
+    row = rows.get((one.key, "device_execution")) or rows.get((one.key, "framework_window"))
+    head = _head(one, trace)
     if row is None:
         return (*head, *[""] * 5, "not counted" if one.problem else "", "")
     placement = row.placement
@@ -177,9 +200,10 @@ def _steps(trace: TraceView) -> Iterator[Block]:
     names = ("duration_ns", "launches", "busy_ns", "device_ns", "warmup")
     columns = [found[f"step_{name}"].values.tolist() for name in names]
     yield Heading(text="Steps")
-    yield Table(
-        columns=("step", "duration", "launches", "in flight", "on the device", "counted"),
-        rows=tuple(
+    calls, busy_words = ("calls", "in operators") if _on_host(trace) else ("launches", "in flight")
+    yield _known_columns(
+        ("step", "duration", calls, busy_words, "on the device", "counted"),
+        [
             (
                 str(number),
                 _ns(duration),
@@ -191,8 +215,8 @@ def _steps(trace: TraceView) -> Iterator[Block]:
             for number, duration, launches, busy, device, warmup in zip(
                 found["step"].values.tolist(), *columns, strict=True
             )
-        ),
-        numeric=frozenset({1, 2, 3, 4}),
+        ],
+        words=frozenset({"step", "counted"}),
         note=f"Warm-up: {found.attrs['warmup_rule']}.",
     )
 
@@ -201,12 +225,12 @@ def _gaps(trace: TraceView) -> Iterator[Block]:
     found = trace.launches
     gaps = found["launch_gap_ns"].values[found["launch_counted"].values]
     gaps = gaps[gaps != NO_VALUE]
-    if found.attrs["basis"] == "dispatch" or not len(gaps):
+    if _on_host(trace) or not len(gaps):
         return
     yield Heading(text="Gaps between launches", short="Gaps")
     yield Paragraph(
-        text=f"The queues were idle for {_ns(int(gaps.sum()))} in {format_count(len(gaps))} gaps "
-        f"between launches, the longest {_ns(int(gaps.max()))}."
+        text=f"The queues were idle for {_ns(int(gaps.sum()))} in "
+        f"{format_counted(len(gaps), 'gap')} between launches, the longest {_ns(int(gaps.max()))}."
     )
 
 

@@ -291,6 +291,17 @@ def test_fixed_time_comes_before_everything_but_bad_data() -> None:
     assert decide(lost).label == "unknown"
 
 
+def test_launches_that_cannot_have_taken_so_little_are_no_verdict() -> None:
+    six = {"basis": "time", "clock": "device_execution", "fixed_s": (54e-6, 132e-6), "launches": 6}
+    verdict = decide(evidence(38e-6, **six))
+    assert verdict.label == "unknown"
+    assert "6 launches are counted" in verdict.explanation
+    assert "54 µs or more" in verdict.explanation
+    assert decide(evidence(55e-6, **six)).label == "overhead:device-start"
+    one = {**six, "launches": 1}  # a published floor is no law: one launch may be faster
+    assert decide(evidence(38e-6, **one)).label == "overhead:device-start"
+
+
 def test_a_contradiction_is_not_judged() -> None:
     verdict = decide(evidence(resources={"vector": {"active": 1.4}, "dma": {"active": 0.1}}))
     assert verdict.label == "unknown"

@@ -51,3 +51,20 @@ def test_one_name_means_one_thing() -> None:
             assert "--output" in names, path
         if "--hardware" in names:
             assert {"--hw", "--lnc"} <= names, path
+
+
+def test_no_option_of_one_value_is_given_twice() -> None:
+    """Of every command: the first value would be thrown away without a word."""
+    tried = 0
+    for path, command in EVERY.items():
+        if isinstance(command, click.Group):
+            continue
+        for option in command.params:
+            if not isinstance(option, click.Option) or option.multiple or option.is_flag:
+                continue
+            name = max(option.opts, key=len)
+            found = CliRunner().invoke(cli, [*path, name, "1", name, "2"])
+            assert found.exit_code == 2, (path, name)
+            assert "is given 2 times, and takes one value" in found.output, (path, name)
+            tried += 1
+    assert tried > 30

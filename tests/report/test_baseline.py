@@ -53,7 +53,7 @@ def test_check_sets_the_exit_code(tmp_path: Path, capsys, now: float, code: int)
         run("baseline", "save", times(tmp_path / "a.csv", 10.0), "-o", str(tmp_path / "b.json"))
         == 0
     )
-    assert "1 kernels" in capsys.readouterr().out
+    assert "1 kernel, " in capsys.readouterr().out
     assert (
         run("baseline", "check", str(tmp_path / "b.json"), times(tmp_path / "n.csv", now)) == code
     )

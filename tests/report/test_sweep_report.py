@@ -16,6 +16,7 @@ from roofline.report.run import report
 from roofline.report.sweep_figures import sweep_figures
 from roofline.report.sweep_report import sweep_report
 from roofline.report.sweep_summary import ratios
+from roofline.units import format_span, format_time
 
 
 def run(*args: str) -> int:
@@ -182,3 +183,41 @@ def test_many_points_are_printed_series_by_series_within_their_width(
     for series in ("trn2 bf16 fused", "trn1 fp32 eager"):
         assert f"\n{series}:\n" in text
     assert "all 280 points are in --json and -o" in text
+
+
+def test_a_sweep_of_one_size_is_a_row_a_series(tmp_path: Path) -> None:
+    args = ("--rows", "2048", "--cols", "4096", "--hw", "trn2,trn3", "--dtype", "bf16,fp32")
+    assert run("sweep", "softmax", *args, "-o", str(tmp_path / "out")) == 0
+    text = (tmp_path / "out" / "report.md").read_text("utf-8")
+    assert "Of 4 points: vector:throughput 4 (100 %)." in text
+    assert "Best and worst" not in text
+    assert "Crossovers" not in text
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| trn")]
+    assert len(rows) == 4
+    data = json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))["rows"]
+    for row, told in zip(data, rows, strict=True):
+        low, high = row["estimate_low"], row["estimate_high"]
+        assert told[5:8] == [format_time(row["estimate"]), format_span(low, high),
+                             format_time(row["lower_bound"])]  # fmt: skip
+    page = (tmp_path / "out" / "index.html").read_text("utf-8")
+    assert page.count("calibrated") >= 2  # the one table is not there twice
+    assert ">Points<" not in page
+
+
+def test_a_point_that_is_several_extremes_is_one_row(tmp_path: Path) -> None:
+    assert run("sweep", "rmsnorm", "--rows", "128:8192:x2", "--cols", "512", "-o",
+               str(tmp_path / "out")) == 0  # fmt: skip
+    lines = (tmp_path / "out" / "report.md").read_text("utf-8").splitlines()
+    start = lines.index("## Best and worst")
+    rows = [
+        line for line in lines[start : lines.index("## Crossovers")] if line.startswith("| trn")
+    ]
+    assert [row.split(" | ")[1] for row in rows] == [
+        "fastest, farthest from its roof",
+        "slowest, nearest to its roof",
+    ]
+    figures = json.loads((tmp_path / "out" / "figures.json").read_text("utf-8"))
+    notes = [
+        note for one in figures["figures"] if one["key"] == "roofline-trn2" for note in one["notes"]
+    ]
+    assert any("where Vector is the bound" in note for note in notes)

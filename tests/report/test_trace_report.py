@@ -233,6 +233,11 @@ def test_host_events_alone_place_nothing_and_say_what_to_do(
     assert "roofline.svg" not in {file.name for file in out.iterdir()}
     data = json.loads((out / "report.json").read_text("utf-8"))
     assert data["rows"] == []
+    page = (out / "report.md").read_text("utf-8")
+    # every operator ran, none was launched: no column of zeros, none of blanks
+    assert "| operator | calls | host |" in page
+    assert "| 4 | 80 µs |" in page
+    assert "launches |" not in page
     jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads((root / "docs" / "schema" / "report-1.json").read_text("utf-8"))
     jsonschema.Draft202012Validator(schema).validate(data)

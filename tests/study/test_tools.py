@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -152,9 +153,19 @@ def test_a_new_study_is_valid_as_soon_as_it_has_a_time(tmp_path: Path, op: str, 
         lines[index] = lines[index].removeprefix("# ")
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert run("study", "check", str(folder)) == 0
-    assert "1 times" in capsys.readouterr().out
+    assert "1 time," in capsys.readouterr().out
     if op == "my-op":
         compile((folder / "variants.py").read_text(encoding="utf-8"), "variants.py", "exec")
+
+
+def test_a_new_study_counts_what_is_not_torch_as_one_launch(tmp_path: Path):
+    variants = ["naive", "eager", "fused", "compiled", "nki-onepass"]
+    new_study(
+        tmp_path / "s", op="rmsnorm", params={"rows": [1]}, dtypes=["bf16"], variants=variants
+    )
+    data = tomllib.loads((tmp_path / "s" / "study.toml").read_text(encoding="utf-8"))
+    modes = [one["mode"] for one in data["variant"]]
+    assert modes == ["eager", "eager", "fused", "compiled", "fused"]
 
 
 def test_a_folder_with_content_is_left_alone(tmp_path: Path):

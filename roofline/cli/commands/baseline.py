@@ -10,6 +10,7 @@ import click
 from roofline.cli.once import Group
 from roofline.cli.opening import hardware_options
 from roofline.cli.terminal import echo, echo_written
+from roofline.units import format_counted
 
 __all__ = ["command"]
 
@@ -73,7 +74,10 @@ def save(
         options=Options(hardware=hardware, lnc=lnc, window=window, repeats=repeats),
     )
     most = max(len(t.samples) or 1 for one in run.observed for t in one.timings[:1] or ())
-    echo(f"{output}: {len(run.observed)} kernels, up to {most} repeats each")
+    echo(
+        f"{output}: {format_counted(len(run.observed), 'kernel')}, "
+        f"{'one run' if most == 1 else f'up to {most} runs'} of each"
+    )
 
 
 @command.command(short_help="Hold runs against a baseline; exit with 1 if worse.")
