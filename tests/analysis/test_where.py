@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -102,10 +100,8 @@ def test_rows(table: pa.Table, expression: str, rows: list[int]) -> None:
 def test_what_is_not_understood_is_refused_by_name(
     table: pa.Table, expression: str, message: str
 ) -> None:
-    began = time.monotonic()
     with pytest.raises(QueryError, match=message):
         select(table, expression)
-    assert time.monotonic() - began < 5  # a hang, not a speed
 
 
 @given(st.text(max_size=40))
