@@ -143,8 +143,8 @@ EMPTY: Final = Intervals(starts=np.zeros(0, np.int64), ends=np.zeros(0, np.int64
 def merge(starts: npt.ArrayLike, ends: npt.ArrayLike) -> Intervals:
     """Return the union of intervals given in any order, overlapping, nested, tied or empty.
 
-    Starts and ends are sorted apart: the union has a gap exactly where the (i+1)-th smallest start
-    is greater than the i-th smallest end.
+    With starts and ends each in order, the union ends at an end, and begins anew, where the next
+    start lies behind it.
 
     >>> list(merge([3, 0, 7, 5], [4, 2, 9, 7]))
     [(0, 2), (3, 4), (5, 9)]
