@@ -147,7 +147,9 @@ def bounds_of(
             "total_s": times.window_s + times.start_up_s + times.tail_s,
             "bottleneck": bottleneck,
             "lower_bound_source": (
-                "useful level of the families" if lower_bound_s is None else "given"
+                "bytes of inputs and outputs, or products without transposes"
+                if lower_bound_s is None
+                else "given"
             ),
             **{f"level_{name}": text for name, text in LEVEL_MEANING.items()},
             **{f"step_{name}": text for name, text in TREE.items()},

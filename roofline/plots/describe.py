@@ -11,7 +11,7 @@ from roofline.plots.figure import Axis, Figure, Line, Point
 from roofline.plots.roofs import limits, roof_lines
 from roofline.study.evaluate import StudyResult
 from roofline.study.rows import Row
-from roofline.units import format_count, format_percent, format_si, format_time
+from roofline.units import format_count, format_counted, format_percent, format_si, format_time
 
 __all__ = [
     "describe_engines",
@@ -314,19 +314,22 @@ def _sizes(rows: Sequence[Row]) -> str:
 def subtitle_of(result: StudyResult) -> str:
     """Return operator, shape and hardware in a few words."""
     hardware = result.hardware
-    shape = (
-        result.study.configs[0].key
-        if len(result.study.configs) == 1
-        else f"{len(result.study.configs)} configs"
-    )
+    configs = result.study.configs
+    shape = configs[0].key if len(configs) == 1 else format_counted(len(configs), "config")
+    if len(result.captures) > 1:
+        shape = format_counted(len(result.captures), "capture")
     cores = "one core" if hardware.lnc == 1 else f"LNC {hardware.lnc}"
     if hardware.working_cores < hardware.lnc:
         cores += f", {hardware.working_cores} core at work"
-    return f"{result.study.op or result.study.title} {shape} on {hardware.name}, {cores}"
+    what = " ".join(filter(None, (result.study.op or result.study.title, shape)))
+    return f"{what} on {hardware.name}, {cores}"
 
 
 def _roofline_notes(result: StudyResult) -> tuple[str, ...]:
     notes = []
+    without = len({row.measurement.key for row in result.rows if not row.placement.flops})
+    if without:
+        notes.append(f"not drawn: {without} of which no FLOP are known")
     if any(row.placement.tensor_flops == 0 for row in result.rows):
         notes.append(
             "Tensor roofs are for matrix products; elementwise work meets the engine panel's roofs"

@@ -63,11 +63,8 @@ def _element_note(rows: Sequence[Row]) -> tuple[str, ...]:
     ]
     if not engines:
         return ()
-    text = (
-        f"Tensor roofs are for matrix products; where {' or '.join(engines)} is the bound its "
-        "element-passes are, whose roofs are not in FLOP/s"
-    )
-    return (text,)
+    named = f"those of {' and '.join(engines)}, which bounds points here, count element-passes"
+    return (f"Tensor roofs are for matrix products; {named} and are not drawn",)
 
 
 def _shapes(series: Sequence[tuple[str, str]]) -> str:

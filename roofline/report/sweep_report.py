@@ -93,7 +93,7 @@ def sweep_blocks(report: SweepReport, figures: Sequence[Figure] = ()) -> list[Bl
         Paragraph(
             text=f"{spans}; {format_counted(report.total, 'point')}{part}. Times are modelled and "
             f"not measured, on the clock {attrs.get('clock', 'unknown')}; LNC: "
-            f"{str(attrs.get('lnc', 'unknown')).replace('=', ' ')}. Of roof: lower bound over time."
+            f"{_lnc(str(attrs.get('lnc', 'unknown')))}. Of roof: lower bound over time."
         ),
     ]
     if attrs.get("problems"):
@@ -107,6 +107,12 @@ def sweep_blocks(report: SweepReport, figures: Sequence[Figure] = ()) -> list[Bl
     if not report.single:
         blocks += [*extremes(report.series), *crossings(report.series)]
     return blocks
+
+
+def _lnc(text: str) -> str:
+    """Return ``2 on trn2, 1 on trn1`` for ``trn2=2 trn1=1``."""
+    views = [view.partition("=") for view in text.split()]
+    return ", ".join(f"{lnc} on {name}" if mark else name for name, mark, lnc in views)
 
 
 def _most(report: SweepReport) -> str:

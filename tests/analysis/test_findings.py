@@ -132,7 +132,11 @@ def test_reloads_are_not_round_trips_of_intermediates() -> None:
         necessary_bytes=2e6,
         active_s={"dma": 0.5e-3},
     )
-    assert "2.0 times" in seen(twice)["reloads"].evidence
+    again = seen(twice)["reloads"]
+    assert "2.0 times" in again.evidence
+    # 1 MB of the 3 MB that DMA moved in 0.5 ms; what was written is not won by reading less
+    assert again.at_stake_s == pytest.approx(0.5e-3 / 3, rel=1e-9)
+    assert "at the pace of this run's DMA 167 µs" in again.evidence
     trip = counters(
         hbm_read_bytes=6e6,
         hbm_write_bytes=6e6,

@@ -11,6 +11,7 @@ from roofline.cli.main import main
 from roofline.report.compare_run import compare
 from roofline.report.run import Settings, result_of
 from roofline.report.study_blocks import study_blocks
+from roofline.report.study_report import study_figures
 from roofline.report.terminal import to_text
 from tests.captures.trace_builder import naive_rmsnorm
 
@@ -96,3 +97,23 @@ def test_operators_of_several_traces_are_not_taken_for_repeats(tmp_path: Path) -
     kinds = {outcome: len(versus.of(outcome)) for outcome in ("same", "gone", "new")}
     assert kinds == {"same": 7, "gone": 7, "new": 7}
     assert all(pair.key.startswith("b: ") for pair in versus.of("gone"))
+
+
+def test_a_figure_says_how_many_captures_it_leaves_out(tmp_path: Path) -> None:
+    """Of two summaries one has products: the roofline has one point, and names the lack."""
+    for name, more in (("products", {"hardware_flops": 2e9}), ("none", {})):
+        fields = {
+            "total_time": 1e-4,
+            "total_active_time": 9e-5,
+            "dma_active_time": 5e-5,
+            "tensor_engine_active_time": 1e-5,
+            "hbm_read_bytes": 1000000,
+            "hbm_write_bytes": 500000,
+            "instance_type": "trn2.3xlarge",
+            **more,
+        }
+        (tmp_path / f"{name}.json").write_text(json.dumps({"n": fields}), encoding="utf-8")
+    figures = {one.key: one for one in study_figures(result_of(str(tmp_path), Settings()))}
+    assert len(figures["roofline"].points) == 1
+    assert "not drawn: 1 of which no FLOP are known" in figures["roofline"].notes
+    assert figures["roofline"].subtitle.split(" on ")[0] == f"{tmp_path.name} 2 captures"

@@ -220,4 +220,4 @@ def test_a_point_that_is_several_extremes_is_one_row(tmp_path: Path) -> None:
     notes = [
         note for one in figures["figures"] if one["key"] == "roofline-trn2" for note in one["notes"]
     ]
-    assert any("where Vector is the bound" in note for note in notes)
+    assert any("those of Vector, which bounds points here" in note for note in notes)

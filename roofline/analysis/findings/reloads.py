@@ -28,11 +28,15 @@ def check(scene: Scene) -> Iterator[Finding]:
         return
     cost = surplus / scene.dma_rate
     busy = counters.active_s.get("dma")
-    at_stake = cost if busy is None else scene.gain_s("dma", busy * needed / (needed + surplus))
+    at_stake, pace = cost, ""
+    if busy is not None:
+        again = busy * surplus / max(needed + surplus, counters.moved_bytes or 0.0)
+        at_stake = scene.gain_s("dma", busy - again)
+        pace = f", at the pace of this run's DMA {format_time(again)}"
     yield Finding(
         id="reloads",
         what=f"{format_si(surplus, 'B')} are moved again that were moved before",
-        evidence=f"{text}{_named(scene)}; at the full rate that is {format_time(cost)}",
+        evidence=f"{text}{_named(scene)}; at the full rate that is {format_time(cost)}{pace}",
         remedy=(
             "keep the tile that is used again in SBUF: block the loops so that the operand with "
             "the most reuse stays, or enlarge the block"

@@ -32,10 +32,11 @@ def check(scene: Scene) -> Iterator[Finding]:
     if not spilled or not total or 2 * spilled < _MATTERS * total:
         return
     cost = 2 * spilled / scene.dma_rate
-    at_stake, on_path = cost, False
+    at_stake, on_path, pace = cost, False, ""
     busy = counters.active_s.get("dma")
     if busy is not None:
         share = min(1.0, 2 * spilled / total)
+        pace = f", at the pace of this run's DMA {format_time(busy * share)}"
         at_stake = scene.gain_s("dma", busy * (1 - share))
         if scene.events is not None:
             path = scene.events.path_s("dma")
@@ -49,7 +50,7 @@ def check(scene: Scene) -> Iterator[Finding]:
         ),
         evidence=(
             f"{format_si(written or 0.0, 'B')} written: {format_si(spilled, 'B')} {how}; both ways "
-            f"at the full rate that is {format_time(cost)}"
+            f"at the full rate that is {format_time(cost)}{pace}"
         ),
         remedy=(
             "fuse the steps so that the intermediate stays in SBUF, or shrink the tile until it "
