@@ -62,12 +62,13 @@ class Case:
         return VARIANTS[self.variant][1]
 
 
-def read_cases(path: str | Path, *, hardware: str = "trn2", lnc: int | None = None) -> list[Case]:
+def read_cases(path: str | Path, *, hardware: str, lnc: int | None = None) -> list[Case]:
     """Return the cases of a table of measured times in its order; see ``load_measured``.
 
-    A row needs an operator, a shape, a dtype and a time; ``hardware`` and ``lnc`` stand in where
-    it names none. A row without a time, or whose work is not understood, is kept with its
-    problem. Raises ``CaptureError`` or ``UnitError`` for a table or a time that cannot be read.
+    A row needs an operator, a shape, a dtype and a time; ``hardware`` (``""``: not known) and
+    ``lnc`` stand in where it names none. A row without a time, or whose work is not understood, is
+    kept with its problem. Raises ``CaptureError`` or ``UnitError`` for a table or a time that
+    cannot be read.
     """
     rows = load_measured(path, strict=False).rows
     for name in ("op", "dtype"):

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from roofline.analysis.verdict import LABELS
 from roofline.dtypes import dtype_key
 from roofline.errors import HardwareModelError, QueryError
+from roofline.hardware.assumed import ASSUMED
 from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
 from roofline.model.grid import Condition, parse_condition, parse_sizes
@@ -91,7 +92,7 @@ class Plan:
 def plan(
     op: str | Callable[..., Any],
     *,
-    hardware: Sequence[str | Hardware] = ("trn2",),
+    hardware: Sequence[str | Hardware] = (ASSUMED,),
     dtype: Sequence[str] = ("bf16",),
     variant: Sequence[str] = ("fused",),
     lnc: int | None = None,

@@ -41,7 +41,7 @@ class Result:
 def run_validation(
     csv: Path,
     *,
-    hardware: str = "trn2",
+    hardware: str,
     lnc: int | None = None,
     by: Sequence[str] = ("op", "dtype", "implementation"),
     check: bool = False,
@@ -99,7 +99,7 @@ def _listed(names: Sequence[str]) -> str:
 def run_calibration(
     csv: Path,
     *,
-    hardware: str = "trn2",
+    hardware: str,
     lnc: int | None = None,
     outputs: Sequence[Path] = (),
     carry: Sequence[Path] = (),

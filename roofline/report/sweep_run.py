@@ -195,7 +195,7 @@ def _plot(
     from roofline.plots.draw import save
     from roofline.report.sweep_figures import sweep_figure
 
-    points = measured_points(read_cases(measured), data) if measured is not None else []
+    points = measured_points(_cases(measured, data), data) if measured is not None else []
     crossings = [
         (
             found.dim,
@@ -211,6 +211,19 @@ def _plot(
         for found in changes
     ]
     save(sweep_figure(data, kind, measured=points, crossings=crossings), path)
+
+
+def _cases(measured: Path, data: xr.Dataset) -> list[Case]:
+    """Return measured times; one that names no chip is of the only one of the sweep."""
+    chips = data["hardware"].values.tolist()
+    cases = read_cases(measured, hardware=chips[0] if len(chips) == 1 else "")
+    for case in cases:
+        if not case.hardware:
+            raise QueryError(
+                f"{measured}: line {case.row} names no hardware, and the sweep is of "
+                f"{', '.join(chips)}: add a column hardware, or sweep one chip"
+            )
+    return cases
 
 
 def measured_points(cases: Sequence[Case], data: xr.Dataset) -> list[Measured]:

@@ -31,7 +31,7 @@ def new_study(
     params: Mapping[str, Sequence[int]],
     dtypes: Sequence[str],
     variants: Sequence[str],
-    hardware: Sequence[str] = ("trn2",),
+    hardware: Sequence[str],
 ) -> tuple[Path, ...]:
     """Write a study without times to a new folder, and return its files.
 

@@ -19,6 +19,7 @@ from roofline.captures.hardware import named_hardware
 from roofline.captures.opening import Opener
 from roofline.clocks import Clock
 from roofline.errors import QueryError, StudyError
+from roofline.hardware.assumed import ASSUMED
 from roofline.hardware.load import load_hardware
 from roofline.hardware.model import Hardware
 from roofline.model.estimate import Estimate
@@ -28,7 +29,7 @@ from roofline.study.findings import impossible_times
 from roofline.study.load import list_studies
 from roofline.study.rows import Row
 from roofline.study.study import Config, Measurement, Source, Study, Variant
-from roofline.study.traced import ASSUMED, evaluate_trace, is_trace
+from roofline.study.traced import evaluate_trace, is_trace
 from roofline.study.untimed import estimated
 from roofline.work.work import Work
 

@@ -18,6 +18,7 @@ from roofline.analysis.verdict import Verdict, decide
 from roofline.captures.hardware import hardware_of, named_hardware
 from roofline.clocks import Clock
 from roofline.errors import WorkError
+from roofline.hardware.assumed import ASSUMED
 from roofline.hardware.model import Hardware
 from roofline.study.evaluate import StudyResult, rungs_of
 from roofline.study.rows import Row
@@ -31,16 +32,13 @@ if TYPE_CHECKING:
 
     from roofline.captures.capture import Capture
 
-__all__ = ["ALL", "ASSUMED", "DEVICE", "Operator", "TraceView", "evaluate_trace", "is_trace"]
+__all__ = ["ALL", "DEVICE", "Operator", "TraceView", "evaluate_trace", "is_trace"]
 
 ALL: Final = "all launches"
 """The name of the row of all launches together."""
 
 DEVICE: Final = "on the device"
 """The label of a row on the device's clock beside one on a dispatch window."""
-
-ASSUMED: Final = "trn2"
-"""The chip of a trace that names none."""
 
 _NS: Final = 1e-9
 

@@ -53,6 +53,22 @@ def test_figures(tmp_path: Path, root: Path, kind: str) -> None:
     assert path.read_bytes() == first
 
 
+def test_a_time_without_a_chip_is_of_the_only_one_of_the_sweep(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "times.csv"
+    table.write_text("op,shape,dtype,implementation,time_us\nrmsnorm,2048x1024,bf16,fused,500\n")
+    one = (*SMALL, "--hw", "trn3", "--plot", str(tmp_path / "a.svg"), "--kind", "curves")
+    run(*one)
+    bare = (tmp_path / "a.svg").read_text()
+    run(*one, "--measured", str(table))
+    drawn = (tmp_path / "a.svg").read_text()
+    assert drawn.count("<use") > bare.count("<use")
+    two = (*SMALL, "--hw", "trn2,trn3", "--plot", str(tmp_path / "b.svg"), "--kind", "curves")
+    told = fail(capsys, *two, "--measured", str(table))
+    assert "times.csv: line 2 names no hardware, and the sweep is of trn2, trn3" in told
+
+
 def test_files(tmp_path: Path) -> None:
     import xarray as xr
 

@@ -19,7 +19,7 @@ PUBLISHED = "captures/published/tilebench_trn2.csv"
 
 @pytest.fixture(scope="module")
 def cases(root: Path) -> list[Case]:
-    return read_cases(root / PUBLISHED)
+    return read_cases(root / PUBLISHED, hardware="trn2")
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ def test_no_carried_time_beats_its_bound(cases: list[Case]) -> None:
 
 @pytest.mark.shared
 def test_times_below_their_bound_are_explained(shared: Path) -> None:
-    found = validate(read_cases(shared / "measured" / "kernels.csv"))
+    found = validate(read_cases(shared / "measured" / "kernels.csv", hardware="trn2"))
     assert len(found.rows) == 218
     for row in found.beating:
         # 28 silu in one program, kept on chip: the bytes of one call are moved once
@@ -113,7 +113,7 @@ def test_a_stub_is_recognised_by_its_counters(tmp_path: Path) -> None:
         "op,shape,dtype,implementation,time_us,hbm_read_bytes,hbm_write_bytes\n"
         "relu,x[1048576000],bf16,nki,9.8,16,16\n"
     )
-    (row,) = validate(read_cases(file)).rows
+    (row,) = validate(read_cases(file, hardware="trn2")).rows
     assert row.beats_bound
     assert "did not do this work" in row.reason
 
@@ -124,7 +124,7 @@ def test_more_cores_than_stated(tmp_path: Path) -> None:
         "op,shape,dtype,variant,time,hardware,lnc\n"
         "matmul,M=8192 K=8192 N=8192,bf16,NKI,8 ms,trn2,1\n"
     )
-    (row,) = validate(read_cases(file)).rows
+    (row,) = validate(read_cases(file, hardware="trn2")).rows
     assert row.beats_bound  # 1.1e12 FLOP in 8 ms is 137 TFLOP/s; one core has 78.6
     assert "more cores" in row.reason
 
@@ -164,7 +164,7 @@ def test_bad_files(tmp_path: Path, text: str, what: str) -> None:
     file = tmp_path / "bad.csv"
     file.write_text(text)
     with pytest.raises(RooflineError, match=what):
-        read_cases(file)
+        read_cases(file, hardware="trn2")
 
 
 @pytest.mark.parametrize(
@@ -180,6 +180,6 @@ def test_bad_files(tmp_path: Path, text: str, what: str) -> None:
 def test_a_row_that_is_not_understood_is_kept(tmp_path: Path, row: str, what: str) -> None:
     file = tmp_path / "rows.csv"
     file.write_text(f"op,shape,dtype,time_us,hardware\n{row}\nrelu,x[1048576],bf16,23,trn2\n")
-    bad, good = validate(read_cases(file)).rows
+    bad, good = validate(read_cases(file, hardware="trn2")).rows
     assert what in bad.problem
     assert good.estimate is not None

@@ -161,7 +161,12 @@ def test_a_new_study_is_valid_as_soon_as_it_has_a_time(tmp_path: Path, op: str, 
 def test_a_new_study_counts_what_is_not_torch_as_one_launch(tmp_path: Path):
     variants = ["naive", "eager", "fused", "compiled", "nki-onepass"]
     new_study(
-        tmp_path / "s", op="rmsnorm", params={"rows": [1]}, dtypes=["bf16"], variants=variants
+        tmp_path / "s",
+        op="rmsnorm",
+        params={"rows": [1]},
+        dtypes=["bf16"],
+        variants=variants,
+        hardware=["trn2"],
     )
     data = tomllib.loads((tmp_path / "s" / "study.toml").read_text(encoding="utf-8"))
     modes = [one["mode"] for one in data["variant"]]
@@ -171,7 +176,14 @@ def test_a_new_study_counts_what_is_not_torch_as_one_launch(tmp_path: Path):
 def test_a_folder_with_content_is_left_alone(tmp_path: Path):
     (tmp_path / "x").write_text("mine")
     with pytest.raises(StudyError, match="is there already"):
-        new_study(tmp_path, op="rmsnorm", params={"rows": [1]}, dtypes=["bf16"], variants=["a"])
+        new_study(
+            tmp_path,
+            op="rmsnorm",
+            params={"rows": [1]},
+            dtypes=["bf16"],
+            variants=["a"],
+            hardware=["trn2"],
+        )
     assert (tmp_path / "x").read_text() == "mine"
 
 

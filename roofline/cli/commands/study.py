@@ -9,6 +9,7 @@ import click
 from roofline.cli.once import Group
 from roofline.cli.opening import hardware_options
 from roofline.cli.terminal import echo, echo_json
+from roofline.hardware.assumed import ASSUMED
 
 __all__ = ["command"]
 
@@ -87,7 +88,7 @@ def check_command(path: str, *, as_json: bool) -> None:
     "--hw",
     "hardware",
     multiple=True,
-    default=("trn2",),
+    default=(ASSUMED,),
     show_default=True,
     help="A chip or instance. Repeatable.",
 )

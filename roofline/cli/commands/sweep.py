@@ -9,6 +9,7 @@ import click
 
 from roofline.cli.once import Command
 from roofline.cli.terminal import echo, echo_json, progress, width
+from roofline.hardware.assumed import ASSUMED
 
 __all__ = ["command"]
 
@@ -23,7 +24,7 @@ __all__ = ["command"]
 @click.option(
     "--hw",
     "hardware",
-    default="trn2",
+    default=ASSUMED,
     show_default=True,
     metavar="NAMES",
     help="Chips or instances, separated by commas.",

@@ -8,6 +8,7 @@ import click
 
 from roofline.cli.once import Command
 from roofline.cli.terminal import echo, echo_json, width
+from roofline.hardware.assumed import ASSUMED
 
 __all__ = ["command"]
 
@@ -17,7 +18,7 @@ __all__ = ["command"]
 @click.option(
     "--hw",
     "hardware",
-    default="trn2",
+    default=ASSUMED,
     show_default=True,
     metavar="NAME",
     help="Chip or instance where a row names none.",
