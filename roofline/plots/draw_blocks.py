@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from roofline.plots import style
-from roofline.plots.draw import Drawing, add_heading, new_canvas, set_axis, text_sizes
+from roofline.plots.canvas import Drawing, add_heading, new_canvas, set_axis, text_sizes
 from roofline.plots.figure import Cell, Curve, Figure, Point
 from roofline.plots.labels import shorten
 from roofline.plots.marks import MarkSize, draw_marks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roofline.plots import style
-from roofline.plots.draw import Drawing, new_stack
+from roofline.plots.canvas import Drawing, new_stack
 from roofline.plots.figure import Axis, Figure, Span
 from roofline.plots.labels import shorten
 

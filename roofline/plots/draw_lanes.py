@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roofline.plots import style
-from roofline.plots.draw import Drawing, new_stack
+from roofline.plots.canvas import Drawing, new_stack
 from roofline.plots.figure import Figure
 from roofline.plots.labels import shorten
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofline.plots import style
-from roofline.plots.draw import Drawing, add_heading, new_canvas, set_axis, text_sizes
+from roofline.plots.canvas import Drawing, add_heading, new_canvas, set_axis, text_sizes
 from roofline.plots.figure import Figure, Line, Point
 from roofline.plots.labels import Box, place_labels, shorten
 from roofline.plots.marks import MarkSize, draw_marks

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roofline.errors import QueryError
 from roofline.plots import style
-from roofline.plots.draw import FORMATS, settings, write_canvas
+from roofline.plots.canvas import FORMATS, settings, write_canvas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

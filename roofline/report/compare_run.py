@@ -27,7 +27,8 @@ from roofline.report.data import figures_json, to_json
 from roofline.report.markdown import to_markdown
 from roofline.report.terminal import to_text
 from roofline.report.write import write_file, write_folder
-from roofline.study.observe import Options, observe, observe_all, observe_joined
+from roofline.study.observe import observe, observe_all, observe_joined
+from roofline.study.options import Options
 from roofline.study.run_file import baseline_json
 
 if TYPE_CHECKING:
@@ -200,7 +201,8 @@ def _write_plane(compared: Compared, output: Path) -> Path:
 
 
 def _fill(compared: Compared, folder: Path) -> None:
-    from roofline.plots.draw import FORMATS, save
+    from roofline.plots.canvas import FORMATS
+    from roofline.plots.draw import save
     from roofline.plots.table import figure_csv
     from roofline.report.compare_page import compare_figures
 

@@ -59,7 +59,8 @@ def write_study_report(result: StudyResult, folder: Path) -> tuple[Path, ...]:
 
     All files are written, or none.
     """
-    from roofline.plots.draw import FORMATS, save
+    from roofline.plots.canvas import FORMATS
+    from roofline.plots.draw import save
 
     figures = study_figures(result)
     blocks = _blocks(result, figures)

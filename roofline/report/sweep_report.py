@@ -247,7 +247,8 @@ def save_sweep(data: xr.Dataset, folder: Path) -> tuple[Path, ...]:
 
 
 def _fill(report: SweepReport, scratch: Path) -> None:
-    from roofline.plots.draw import FORMATS, save
+    from roofline.plots.canvas import FORMATS
+    from roofline.plots.draw import save
     from roofline.plots.table import figure_csv
 
     pairs = list(sweep_figures(report.data))

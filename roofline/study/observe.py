@@ -3,43 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from roofline.analysis.observed import Observed, Run, join_repeats
 from roofline.captures.capture import Issue
 from roofline.captures.folder import Group, Member, is_folder, one_each, program_name, scan_folder
 from roofline.captures.measured.table import load_measured
-from roofline.captures.opening import Opener
 from roofline.errors import CaptureError, QueryError, RooflineError
 from roofline.model.stored import is_sweep
 from roofline.study.load import is_study, load_study
 from roofline.study.observe_capture import observe_capture
 from roofline.study.observe_study import observe_study
 from roofline.study.observe_table import observe_table
+from roofline.study.options import Options
 from roofline.study.run_file import is_run_file, load_run
 
-__all__ = ["Options", "observe", "observe_all", "observe_joined"]
+__all__ = ["observe", "observe_all", "observe_joined"]
 
 SELECT = "::"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """How inputs are observed.
-
-    ``hardware`` and ``lnc`` override what an input says; ``window`` (``body``, ``total``) is the
-    time shown first; ``opener`` opens captures; ``repeats`` takes the captures of a folder as
-    repeats of one kernel; ``trust`` runs the code of studies that are not shipped.
-    """
-
-    hardware: str | None = None
-    lnc: int | None = None
-    window: str = "body"
-    opener: Opener = field(default_factory=Opener)
-    preset: str = "vendor"
-    repeats: bool = False
-    trust: bool = False
 
 
 def observe_all(paths: Sequence[str], options: Options) -> tuple[Run, ...]:

@@ -15,7 +15,7 @@ from roofline.work.captured import tensor_flops
 
 if TYPE_CHECKING:
     from roofline.analysis.window import Window
-    from roofline.study.observe import Options
+    from roofline.study.options import Options
 
 __all__ = ["observe_capture", "summary_uses"]
 

@@ -18,7 +18,7 @@ from roofline.study.study import Study
 from roofline.units import format_percent
 
 if TYPE_CHECKING:
-    from roofline.study.observe import Options
+    from roofline.study.options import Options
 
 __all__ = ["observe_study"]
 

@@ -9,7 +9,7 @@ from roofline.captures.measured.row import Measured
 from roofline.captures.measured.table import MeasuredTable
 
 if TYPE_CHECKING:
-    from roofline.study.observe import Options
+    from roofline.study.options import Options
 
 __all__ = ["observe_table"]
 

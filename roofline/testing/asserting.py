@@ -12,7 +12,8 @@ from roofline.analysis.gate import DEFAULT_RULES
 from roofline.analysis.observed import Observed, Run
 from roofline.errors import QueryError
 from roofline.report.compare_run import check_baseline
-from roofline.study.observe import Options, observe_joined
+from roofline.study.observe import observe_joined
+from roofline.study.options import Options
 from roofline.units import format_time, parse_time
 
 __all__ = ["Path", "assert_roofline"]

@@ -13,7 +13,7 @@ import pytest
 
 from roofline.analysis.observed import Run
 from roofline.report.compare_run import save_baseline
-from roofline.study.observe import Options
+from roofline.study.options import Options
 from roofline.testing.asserting import Path as AnyPath
 from roofline.testing.asserting import assert_roofline
 

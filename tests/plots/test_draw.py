@@ -9,7 +9,8 @@ import pytest
 
 from roofline.errors import QueryError
 from roofline.hardware.load import load_hardware
-from roofline.plots.draw import Drawing, draw, save
+from roofline.plots.canvas import Drawing
+from roofline.plots.draw import draw, save
 from roofline.plots.figure import Axis, Figure, Lane, Line, Point, Span
 from roofline.plots.labels import Box
 from roofline.plots.roofs import roof_lines

@@ -9,7 +9,8 @@ import pytest
 from roofline.cli.main import main
 from roofline.errors import CaptureError
 from roofline.report.compare_run import check_baseline, save_baseline
-from roofline.study.observe import Options, observe
+from roofline.study.observe import observe
+from roofline.study.options import Options
 
 STUDY = "rmsnorm-4x512-bf16"
 

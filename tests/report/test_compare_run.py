@@ -12,7 +12,7 @@ from roofline.cli.main import main
 from roofline.plots.compare import describe_compare
 from roofline.plots.draw import draw
 from roofline.report.compare_run import compare, compare_observed, write_compared
-from roofline.study.observe import Options
+from roofline.study.options import Options
 
 STUDY = "rmsnorm-4x512-bf16"
 

@@ -9,8 +9,9 @@ import pytest
 from roofline.analysis.compare import compare_runs
 from roofline.analysis.compare_dataset import compare_dataset
 from roofline.errors import CaptureError, QueryError
-from roofline.study.observe import Options, observe, observe_all
+from roofline.study.observe import observe, observe_all
 from roofline.study.observe_trace import ALL
+from roofline.study.options import Options
 from tests.captures.trace_builder import WINDOWS_US, naive_rmsnorm
 
 

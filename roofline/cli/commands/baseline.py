@@ -62,7 +62,7 @@ def save(
 ) -> None:
     """Save what PATHS hold. Several times of one kernel and shape are repeats."""
     from roofline.report.compare_run import save_baseline
-    from roofline.study.observe import Options
+    from roofline.study.options import Options
     from roofline.wholefile import refuse_inputs
 
     if output.suffix != ".json":
@@ -118,7 +118,7 @@ def check(
     from roofline.analysis.gate import DEFAULT_RULES
     from roofline.cli.terminal import width
     from roofline.report.compare_run import check_baseline, write_compared
-    from roofline.study.observe import Options
+    from roofline.study.options import Options
 
     compared = check_baseline(
         baseline,

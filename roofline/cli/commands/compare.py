@@ -79,7 +79,7 @@ def command(
     """
     from roofline.cli.terminal import width
     from roofline.report.compare_run import compare, write_compared
-    from roofline.study.observe import Options
+    from roofline.study.options import Options
     from roofline.wholefile import refuse_inputs
 
     refuse_inputs(outputs, paths)
