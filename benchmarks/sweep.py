@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from roofline.analysis.verdict import LABELS
+from roofline.model.demand import Part
 from roofline.model.store import store
 from roofline.model.sweep import dataset, plan
 
@@ -37,7 +38,7 @@ def bare(plan_, rows, cols):
     results = []
     for at in np.ndindex(2, 2, 1):
         r = plan_.combinations[at].rates
-        passes = r.passes_of("rms_norm", "norm")
+        passes = r.passes_of(Part(name="rms_norm", family="norm", rows=rows, columns=cols))
         moved = r.item_bytes * (2.0 * rows * cols + cols)
         row_bytes = cols * r.item_bytes
         each = np.maximum(r.element_floor_s, row_bytes / r.link_bytes_per_s + r.packet_interval_s)
