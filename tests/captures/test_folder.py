@@ -159,7 +159,7 @@ def test_a_manifest_is_shown_and_a_broken_one_is_a_problem(tmp_path: Path) -> No
     assert "recorded now on cpu: mine, 0 runs" in shown
     manifest.write_text("broken")
     shown = CliRunner().invoke(cli, ["info", str(tmp_path)]).output
-    assert "1 captures" in shown
+    assert "1 capture of 1 program" in shown
     assert "problem: " in shown
 
 

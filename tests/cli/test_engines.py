@@ -49,7 +49,7 @@ def test_opens_with_split_ideal_and_causes_in_80_columns(run: Any) -> None:
         "2.00",
         "2.00",
         *"----",
-        "5.0",
+        "5",
         "%",
     ]
     assert "tensor 6 µs" in text
