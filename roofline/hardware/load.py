@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import tomllib
 import warnings
-from collections.abc import Callable
 from functools import lru_cache
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
 
@@ -102,7 +101,7 @@ def _read(path: Path, stamp: int) -> Model:  # noqa: ARG001 - the stamp makes an
 def list_models() -> tuple[Path, ...]:
     """Return the model files that are known by name: shipped ones, then those of plugins."""
     found = {path.stem: path for path in sorted(shipped("hw_models").glob("*.toml"))}
-    for entry in _entries(entry_points):
+    for entry in entry_points(group=GROUP):
         try:
             path = Path(entry.load())
             name = read_model(path).name
@@ -115,12 +114,6 @@ def list_models() -> tuple[Path, ...]:
         else:
             found[name] = path
     return tuple(found.values())
-
-
-@lru_cache(maxsize=1)
-def _entries(find: Callable[..., EntryPoints]) -> tuple[EntryPoint, ...]:
-    # a search of every installed package, and a capture asks for models several times
-    return tuple(find(group=GROUP))
 
 
 def known_names() -> dict[str, Path]:

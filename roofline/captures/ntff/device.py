@@ -19,12 +19,13 @@ _PS_PER_S: int = 10**12
 
 def hardware_of(header: Header) -> Hardware | None:
     """Return the hardware of the instance a trace was taken on, ``None`` if it is not known."""
-    return _load(model_of_instance(header.instance_type) or "", len(header.cores))
+    return _load(header.instance_type, len(header.cores))
 
 
 @lru_cache(maxsize=32)
-def _load(name: str, cores: int) -> Hardware | None:
-    if not name:
+def _load(instance: str, cores: int) -> Hardware | None:
+    name = model_of_instance(instance)
+    if name is None:
         return None
     try:
         return load_hardware(name, lnc=cores)
