@@ -18,7 +18,17 @@ from roofline.model.stored_check import AXES, NEEDED, fault_of, fault_of_files
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["AXES", "Change", "Extreme", "Series", "is_sweep", "open_sweep", "sizes_of", "summarise"]
+__all__ = [
+    "AXES",
+    "Change",
+    "Extreme",
+    "Series",
+    "cores_of",
+    "is_sweep",
+    "open_sweep",
+    "sizes_of",
+    "summarise",
+]
 
 _BLOCK: Final = 1 << 20  # points in memory at once, per variable
 _EXAMPLES: Final = 20  # changes of bound kept of each series, of any number
@@ -76,6 +86,12 @@ class Series:
 def is_sweep(path: str | Path) -> bool:
     """Whether a path is named as the result of a sweep is: ``.nc`` or ``.zarr``."""
     return Path(path).suffix in (".nc", ".zarr")
+
+
+def cores_of(data: xr.Dataset) -> dict[str, int]:
+    """Return the LNC of each hardware of a sweep, as far as it says so."""
+    pairs = (part.split("=", 1) for part in str(data.attrs.get("lnc", "")).split() if "=" in part)
+    return {name: int(number) for name, number in pairs if number.isascii() and number.isdigit()}
 
 
 def open_sweep(path: str | Path) -> xr.Dataset:

@@ -23,10 +23,10 @@ from roofline.errors import QueryError
 from roofline.report.blocks import Block
 from roofline.report.compare_blocks import compare_blocks, gate_blocks
 from roofline.report.compare_data import compare_csv, compare_json
-from roofline.report.data import figures_json, to_json
+from roofline.report.data import to_json
 from roofline.report.markdown import to_markdown
 from roofline.report.terminal import to_text
-from roofline.report.write import write_file, write_folder
+from roofline.report.write import fill_report, write_file, write_folder
 from roofline.study.observe import observe, observe_all, observe_joined
 from roofline.study.options import Options
 from roofline.study.run_file import baseline_json
@@ -201,21 +201,13 @@ def _write_plane(compared: Compared, output: Path) -> Path:
 
 
 def _fill(compared: Compared, folder: Path) -> None:
-    from roofline.plots.canvas import FORMATS
-    from roofline.plots.draw import save
-    from roofline.plots.table import figure_csv
     from roofline.report.compare_page import compare_figures
 
     figures = compare_figures(compared.comparison)
-    for figure in figures:
-        save(figure, *(folder / f"{figure.key}.{kind}" for kind in FORMATS))
     texts = {
         "compare.md": compared.to_markdown(figures=[figure.key for figure in figures]),
         "compare.json": compared.to_json(),
         "compare.csv": compare_csv(compared.comparison),
         "index.html": compared.to_html(figures),
-        "figures.json": figures_json(figures),
-        **{f"{figure.key}.csv": figure_csv(figure) for figure in figures},
     }
-    for name, text in texts.items():
-        (folder / name).write_text(text, "utf-8", "backslashreplace", "\n")
+    fill_report(folder, figures, texts)

@@ -103,22 +103,41 @@ def pooled(panels: Sequence[Panel]) -> tuple[dict[str, Any], dict[str, list[int]
     return about, {panel.key: [rows[entry] for entry in panel.about] for panel in panels}
 
 
+def _panel(
+    figure: Figure,
+    kind: str,
+    models: Sequence[Any],
+    *,
+    data: dict[str, Any],
+    notes: tuple[str, ...] = (),
+    about: tuple[Entry, ...] = (),
+) -> Panel:
+    """Return a panel of one plot a group, each under the title of its group."""
+    groups = figure.groups or ((0, "", ""),)
+    return Panel(
+        key=figure.key,
+        kind=kind,
+        title=figure.title,
+        subtitle=figure.subtitle,
+        notes=(*figure.notes, *notes),
+        plots=tuple(
+            (model, title, note) for model, (_, title, note) in zip(models, groups, strict=True)
+        ),
+        data=data,
+        about=about,
+    )
+
+
 def _blocks(figure: Figure) -> Panel:
     from roofline.plots.page.blocks import block_models
 
     groups = figure.groups or ((0, "", ""),)
     marks = figure.cells or figure.points
     scale = figure.scale
-    return Panel(
-        key=figure.key,
-        kind="blocks",
-        title=figure.title,
-        subtitle=figure.subtitle,
-        notes=figure.notes,
-        plots=tuple(
-            (model, title, note)
-            for model, (_, title, note) in zip(block_models(figure), groups, strict=True)
-        ),
+    return _panel(
+        figure,
+        "blocks",
+        block_models(figure),
         data={
             "titles": [title for _, title, _ in groups],
             "scale": scale
@@ -145,17 +164,11 @@ def _line_names(figure: Figure) -> list[tuple[str, str, int]]:
 def _spans(figure: Figure) -> Panel:
     from roofline.plots.page.spans import span_models
 
-    groups = figure.groups or ((0, "", ""),)
-    return Panel(
-        key=figure.key,
-        kind="spans",
-        title=figure.title,
-        subtitle=figure.subtitle,
-        notes=figure.notes + ((f"percent: {figure.share_words}",) if figure.share_words else ()),
-        plots=tuple(
-            (model, title, note)
-            for model, (_, title, note) in zip(span_models(figure), groups, strict=True)
-        ),
+    return _panel(
+        figure,
+        "spans",
+        span_models(figure),
+        notes=(f"percent: {figure.share_words}",) if figure.share_words else (),
         data={
             "rows": [
                 [_group(figure, span.row), span.label, span.text, span.share, span.source]
@@ -170,16 +183,10 @@ def _timeline(figure: Figure) -> Panel:
 
     starts = [row for row, _, _ in figure.groups]
     ends = [*starts[1:], len(figure.lanes)]
-    return Panel(
-        key=figure.key,
-        kind="timeline",
-        title=figure.title,
-        subtitle=figure.subtitle,
-        notes=figure.notes,
-        plots=tuple(
-            (model, title, note)
-            for model, (_, title, note) in zip(timeline_models(figure), figure.groups, strict=True)
-        ),
+    return _panel(
+        figure,
+        "timeline",
+        timeline_models(figure),
         data={
             "titles": [title for _, title, _ in figure.groups],
             "blocks": [

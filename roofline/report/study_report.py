@@ -15,14 +15,13 @@ from roofline.plots.describe_ladder import describe_ladder
 from roofline.plots.describe_sizes import describe_sizes
 from roofline.plots.describe_trace import trace_figures
 from roofline.plots.figure import Figure
-from roofline.plots.table import figure_csv
 from roofline.report.blocks import Block, FigureBlock
-from roofline.report.data import figures_json, points_csv, study_json, to_json
+from roofline.report.data import points_csv, study_json, to_json
 from roofline.report.html import to_html
 from roofline.report.markdown import to_markdown
 from roofline.report.panels import panel_of
 from roofline.report.study_blocks import study_blocks
-from roofline.report.write import write_folder
+from roofline.report.write import fill_report, write_folder
 from roofline.study.evaluate import StudyResult
 from roofline.study.views import capture_view
 
@@ -59,27 +58,16 @@ def write_study_report(result: StudyResult, folder: Path) -> tuple[Path, ...]:
 
     All files are written, or none.
     """
-    from roofline.plots.canvas import FORMATS
-    from roofline.plots.draw import save
-
     figures = study_figures(result)
     blocks = _blocks(result, figures)
 
-    def fill(scratch: Path) -> None:
-        for figure in figures:
-            save(figure, *(scratch / f"{figure.key}.{kind}" for kind in FORMATS))
-        texts = {
-            "report.md": to_markdown(blocks),
-            "report.json": to_json(study_json(result)),
-            "points.csv": points_csv(result),
-            "figures.json": figures_json(figures),
-            "index.html": study_page(result, figures, blocks),
-            **{f"{figure.key}.csv": figure_csv(figure) for figure in figures},
-        }
-        for name, text in texts.items():
-            (scratch / name).write_text(text, "utf-8", "backslashreplace", "\n")
-
-    return write_folder(folder, fill)
+    texts = {
+        "report.md": to_markdown(blocks),
+        "report.json": to_json(study_json(result)),
+        "points.csv": points_csv(result),
+        "index.html": study_page(result, figures, blocks),
+    }
+    return write_folder(folder, lambda scratch: fill_report(scratch, figures, texts))
 
 
 def study_page(

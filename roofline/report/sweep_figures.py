@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from roofline.errors import QueryError, RooflineError
 from roofline.hardware.load import load_hardware
-from roofline.model.stored import sizes_of
+from roofline.model.stored import cores_of, sizes_of
 from roofline.plots.describe_curves import Measured, describe_curves, describe_trajectory
 from roofline.plots.describe_maps import Crossing, describe_map
 from roofline.plots.describe_sweep import describe_roofline
@@ -85,10 +85,7 @@ def _view(data: xr.Dataset) -> SweepView:
 
 def _hardware(data: xr.Dataset, name: str) -> Hardware | None:
     """Return the chip of a sweep; none where its model is no longer to be found."""
-    views = dict(view.split("=") for view in str(data.attrs.get("lnc", "")).split() if "=" in view)
     try:
-        return load_hardware(
-            name.partition("#")[0], lnc=int(views[name]) if name in views else None
-        )
+        return load_hardware(name.partition("#")[0], lnc=cores_of(data).get(name))
     except RooflineError:
         return None

@@ -14,7 +14,7 @@ from roofline import __version__
 from roofline.captures.decoding import decoding
 from roofline.model.stored import Series, open_sweep, sizes_of, summarise
 from roofline.report.blocks import Block, FigureBlock, Heading, Paragraph, Table
-from roofline.report.data import SCHEMA_VERSION, figures_json, to_json
+from roofline.report.data import SCHEMA_VERSION, to_json
 from roofline.report.hardware_card import hardware_card
 from roofline.report.html import to_html
 from roofline.report.markdown import to_markdown
@@ -22,7 +22,7 @@ from roofline.report.panels import panel_of
 from roofline.report.sweep_figures import sweep_figures
 from roofline.report.sweep_rows import spread, sweep_rows
 from roofline.report.sweep_summary import crossings, extremes, ratios, series_json
-from roofline.report.write import write_folder
+from roofline.report.write import fill_report, write_folder
 from roofline.units import (
     format_count,
     format_counted,
@@ -247,26 +247,22 @@ def save_sweep(data: xr.Dataset, folder: Path) -> tuple[Path, ...]:
 
 
 def _fill(report: SweepReport, scratch: Path) -> None:
-    from roofline.plots.canvas import FORMATS
-    from roofline.plots.draw import save
-    from roofline.plots.table import figure_csv
-
     pairs = list(sweep_figures(report.data))
     figures = [figure for figure, _ in pairs]
     chips = {chip.name: chip for _, chip in pairs if chip is not None}.values()
     blocks = sweep_blocks(report, figures)
-    texts = {"report.md": to_markdown(blocks), "report.json": to_json(sweep_json(report)),
-             "points.csv": _csv(report), "figures.json": figures_json(figures)}  # fmt: skip
-    for figure in figures:
-        save(figure, *(scratch / f"{figure.key}.{suffix}" for suffix in FORMATS))
-        texts[f"{figure.key}.csv"] = figure_csv(figure)
-    texts["index.html"] = to_html(
+    page = to_html(
         f"Sweep of {report.data.attrs.get('op', report.name)}",
         [*blocks, *_points(report), *(block for chip in chips for block in hardware_card(chip))],
         panels=[panel_of(figure, hardware) for figure, hardware in pairs],
     )
-    for name, text in texts.items():
-        (scratch / name).write_text(text, encoding="utf-8", newline="\n")
+    texts = {
+        "report.md": to_markdown(blocks),
+        "report.json": to_json(sweep_json(report)),
+        "points.csv": _csv(report),
+        "index.html": page,
+    }
+    fill_report(scratch, figures, texts)
 
 
 def _csv(report: SweepReport) -> str:

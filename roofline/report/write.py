@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from roofline.textfile import show_controls
 from roofline.wholefile import replace_file, replace_folder
 
-__all__ = ["write_file", "write_folder"]
+if TYPE_CHECKING:
+    from roofline.plots.figure import Figure
+
+__all__ = ["fill_report", "write_file", "write_folder"]
 
 _TEXTS: Final = (".csv", ".html", ".md", ".svg")
 """Files of names that others gave; JSON writes control characters out by itself."""
@@ -35,6 +38,20 @@ def write_folder(folder: Path, fill: Callable[[Path], None]) -> tuple[Path, ...]
                 _show_controls_of(path)
         names = sorted(path.name for path in scratch.iterdir())
     return tuple(folder / name for name in names)
+
+
+def fill_report(scratch: Path, figures: Sequence[Figure], texts: Mapping[str, str]) -> None:
+    """Write texts by name, and every figure in all formats with the data that rebuilds it."""
+    from roofline.plots.canvas import FORMATS
+    from roofline.plots.draw import save
+    from roofline.plots.table import figure_csv
+    from roofline.report.data import figures_json
+
+    for figure in figures:
+        save(figure, *(scratch / f"{figure.key}.{kind}" for kind in FORMATS))
+    data = {f"{figure.key}.csv": figure_csv(figure) for figure in figures}
+    for name, text in {**texts, **data, "figures.json": figures_json(figures)}.items():
+        (scratch / name).write_text(text, "utf-8", "backslashreplace", "\n")
 
 
 def write_file(path: Path, fill: Callable[[Path], object]) -> Path:

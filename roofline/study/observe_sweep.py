@@ -13,7 +13,7 @@ from roofline.analysis.observed import Observed, Run, Timing
 from roofline.analysis.verdict import LABELS
 from roofline.captures.decoding import decoding
 from roofline.clocks import clock_label
-from roofline.model.stored import AXES, open_sweep, sizes_of
+from roofline.model.stored import AXES, cores_of, open_sweep, sizes_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -112,7 +112,7 @@ def _observed(data: xr.Dataset, columns: Sequence[npt.NDArray[Any]]) -> Iterator
     }
     op = str(data.attrs["op"])
     clock = str(data.attrs.get("clock", ""))
-    cores = _cores(data)
+    cores = cores_of(data)
     for row, key in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
         hardware, dtype, variant, *sizes = key
         seconds = values["estimate"][row]
@@ -146,11 +146,6 @@ def _observed(data: xr.Dataset, columns: Sequence[npt.NDArray[Any]]) -> Iterator
 def _known(values: dict[str, list[Any]], name: str, row: int) -> float | None:
     value = values[name][row] if name in values else None
     return None if value is None or not np.isfinite(value) else float(value)
-
-
-def _cores(data: xr.Dataset) -> dict[str, int]:
-    pairs = (part.split("=", 1) for part in str(data.attrs.get("lnc", "")).split() if "=" in part)
-    return {name: int(number) for name, number in pairs if number.isascii() and number.isdigit()}
 
 
 def _changes(base: xr.Dataset, other: xr.Dataset) -> tuple[list[Key], str]:

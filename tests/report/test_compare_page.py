@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from roofline.plots.table import figure_csv, figure_from_csv
 from roofline.report.compare_page import compare_figures
 from roofline.report.compare_run import Compared, compare, compare_observed, write_compared
 from tests.analysis.runs import run
-from tests.report.browser import chromium, column, open_page, point_at, problems, requests, wait
+from tests.report.browser import column, open_page, point_at, problems, requests, wait
 
 STUDY = "rmsnorm-4x512-bf16"
 
@@ -143,12 +142,6 @@ def test_a_folder_holds_the_page_and_every_figure(tmp_path: Path) -> None:
     }  # fmt: skip
     text = (tmp_path / "out" / "compare.md").read_text("utf-8")
     assert all(f"]({stem}.svg)" in text for stem in stems)
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with chromium(tmp_path_factory.mktemp("profile")) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from roofline.report.panels import panel_of
 from roofline.report.run import study_result
 from roofline.report.study_report import study_page
 from tests.report.browser import (
-    chromium,
     column,
     open_page,
     point_at,
@@ -71,12 +69,6 @@ def page_of(*figures: Figure, rows: int = 3) -> str:
     blocks += [FigureBlock(stem=figure.key, alt=EVIL) for figure in figures]  # type: ignore[misc]
     return to_html(EVIL, [*blocks, Heading(text="Table"), table],
                    panels=[panel_of(figure) for figure in figures])  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with chromium(tmp_path_factory.mktemp("profile")) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

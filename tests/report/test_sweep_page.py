@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +8,9 @@ import pytest
 from roofline.model.sweep import sweep
 from roofline.plots.page.theme import PALETTES
 from roofline.report.sweep_report import save_sweep
-from tests.report.browser import chromium, open_page, problems, requests, wait
+from tests.report.browser import open_page, problems, requests, wait
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with chromium(tmp_path_factory.mktemp("profile")) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
