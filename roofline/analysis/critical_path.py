@@ -147,16 +147,10 @@ class _Walk:
         if not len(works):
             return -1
         last = int(works[np.argmax(np.minimum(lines.end[works], self.now))])
-        dma = self.found.dma
-        if dma is None or not len(dma):
+        found = self.graph.last_packet(self.now)
+        if found is None or found[1] <= min(int(lines.end[last]), self.now):
             return last
-        data = np.flatnonzero(dma.payload & (dma.start < self.now))
-        if not len(data):
-            return last
-        packet = int(data[np.argmax(np.minimum(dma.end[data], self.now))])
-        if min(int(dma.end[packet]), self.now) <= min(int(lines.end[last]), self.now):
-            return last
-        return self._issuer_of(packet, last)
+        return self._issuer_of(found[0], last)
 
     def _issuer_of(self, packet: int, otherwise: int) -> int:
         """Return the issuer of a packet's transfer, with the flight added to the path."""

@@ -239,22 +239,18 @@ class _Finder:
 
     def _last_packet(self) -> None:
         """Add the transfer that ends the window where nothing inside waits for it."""
-        dma = self.graph.found.dma
-        if dma is None:
+        dma, found = self.graph.found.dma, self.graph.last_packet(self.last)
+        if dma is None or found is None:
             return
-        data = np.flatnonzero(dma.payload & (dma.start < self.last))
-        if not len(data):
-            return
-        packet = int(data[np.argmax(np.minimum(dma.end[data], self.last))])
-        end = min(int(dma.end[packet]), self.last)
+        packet, end = found
         if end <= max((one.end_ps for one in self.nodes if one.counts), default=-1):
             return
-        found = self.graph.transfer_of_packet(packet)
-        if found is None:
+        transfer = self.graph.transfer_of_packet(packet)
+        if transfer is None:
             self.unexplained += 1
             start = int(dma.start[packet])
-            found = Transfer(name="dma", first=start, last=end, issuer=-1)
-        self._transfer(found, int(dma.core[packet]), end)
+            transfer = Transfer(name="dma", first=start, last=end, issuer=-1)
+        self._transfer(transfer, int(dma.core[packet]), end)
 
     def _settled(self) -> Dependencies:
         """Return the nodes. A lag that something else hid is no longer than is usual."""

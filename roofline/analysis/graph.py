@@ -131,6 +131,21 @@ class Graph:
         found: list[int] = self._cache[key]
         return found
 
+    def last_packet(self, before: int) -> tuple[int, int] | None:
+        """Return the payload packet that ends last of those that start before ``before`` ps.
+
+        With it when it ends, at most ``before``; ``None`` where there is none.
+        """
+        dma = self.found.dma
+        if dma is None:
+            return None
+        data = np.flatnonzero(dma.payload & (dma.start < before))
+        if not len(data):
+            return None
+        ends = np.minimum(dma.end[data], before)
+        at = int(np.argmax(ends))
+        return int(data[at]), int(ends[at])
+
     def transfer_of_packet(self, packet: int) -> Transfer | None:
         """Return the transfer of a payload packet that none of its queue was issued behind."""
         dma, lines = self.found.dma, self.lines

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
 from roofline.captures.capture import Issue
 from roofline.hardware.load import load_hardware, model_of_instance
 
-__all__ = ["VERSION_FIELDS", "bf16_cost", "identity_issues", "summary_identity"]
+__all__ = [
+    "VERSION_FIELDS",
+    "bf16_cost",
+    "identity_issues",
+    "summary_identity",
+    "vendor_warnings",
+]
 
 VERSION_FIELDS: Final = {
     "profiler_version": "profiler",
@@ -37,6 +43,18 @@ def summary_identity(summary: Mapping[str, Any]) -> dict[str, Any]:
     if versions:
         found["versions"] = versions
     return found
+
+
+def vendor_warnings(rows: Iterable[Mapping[str, Any]]) -> list[Issue]:
+    """Return what the vendor's tool warns of in its own output, a row of its table each."""
+    return [
+        Issue(
+            id="vendor-warning",
+            severity="missing" if "missing" in str(row.get("category", "")).lower() else "info",
+            what=str(row.get("message", "")).strip(),
+        )
+        for row in rows
+    ]
 
 
 def identity_issues(metadata: Mapping[str, Any]) -> list[Issue]:

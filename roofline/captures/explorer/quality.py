@@ -11,7 +11,7 @@ from typing import Any, Final
 from roofline.captures.capture import TABLES, Issue, TableSource
 from roofline.captures.explorer.schema import KNOWN_MAJOR, TABLE_NAMES, vendor_schema
 from roofline.captures.explorer.source import ParquetTable
-from roofline.captures.identity import identity_issues
+from roofline.captures.identity import identity_issues, vendor_warnings
 
 __all__ = ["parquet_issues"]
 
@@ -26,14 +26,7 @@ def parquet_issues(
     rescaled: str,
 ) -> tuple[Issue, ...]:
     """Return the issues of one folder, the folder's own warnings first."""
-    issues = [
-        Issue(
-            id="vendor-warning",
-            severity="missing" if "missing" in str(row.get("category", "")).lower() else "info",
-            what=str(row.get("message", "")).strip(),
-        )
-        for row in rows("Warning")
-    ]
+    issues = vendor_warnings(rows("Warning"))
     issues += identity_issues(metadata)
     issues += _version_issues(metadata)
     issues += _part_issues(parts)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from roofline.captures.capture import Issue
-from roofline.captures.identity import identity_issues
+from roofline.captures.identity import identity_issues, vendor_warnings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,14 +22,7 @@ def full_json_issues(
     table: Callable[[str, Sequence[str] | None], pa.Table],
 ) -> tuple[Issue, ...]:
     """Return the issues of one file, the file's own warnings first."""
-    issues = [
-        Issue(
-            id="vendor-warning",
-            severity="missing" if "missing" in str(row.get("category", "")).lower() else "info",
-            what=str(row.get("message", "")).strip(),
-        )
-        for row in warnings
-    ]
+    issues = vendor_warnings(warnings)
     issues += [
         Issue(id="absent-table", severity="missing", what=f"no table {name!r}", table=name)
         for name in ("instructions", "dma", "semaphores", "active", "throttle", "tensors")
