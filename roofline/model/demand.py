@@ -159,8 +159,10 @@ def _part(op: OpCount) -> Part:
 
 def _attention_passes(op: OpCount) -> dict[str, int]:
     """Return the passes of an attention by engine: exponentials are on Scalar alone."""
-    scores = op.flops.get("special", 0) if op.family == "attention" else 0
-    return {"vector": 2 * scores, "scalar": scores} if op.family == "attention" else {}
+    if op.family != "attention":
+        return {}
+    scores = op.flops.get("special", 0)
+    return {"vector": 2 * scores, "scalar": scores}
 
 
 def _tile(op: OpCount) -> tuple[int, int, int] | None:
